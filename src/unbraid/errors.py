@@ -1,0 +1,18 @@
+"""What a user can put right, said in one sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+class Problem(Exception):
+    """Something is wrong with what was asked for; the message says what, and what to do about it."""
+
+
+def unknown(kind: str, name: str, known: Iterable[str]) -> Problem:
+    """A name that does not exist, with the nearest one that does."""
+    names = sorted(known)
+    close = get_close_matches(name, names, n=1, cutoff=0.5)
+    hint = f"did you mean '{close[0]}'?" if close else f"there are: {', '.join(names) or 'none'}"
+    return Problem(f"no {kind} is called '{name}': {hint}")
