@@ -1,0 +1,132 @@
+"""What there is: methods, data sets and metrics, found by listing their folders.
+
+Signatures and docstrings are read from the source without importing it, so that the command line answers at once.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import re
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from unbraid.errors import Problem, unknown
+
+KINDS = {"methods": "method", "data": "data set", "metrics": "metric"}
+
+
+@dataclass(frozen=True)
+class Argument:
+    name: str
+    type: str
+    required: bool
+    default: Any
+    meaning: str
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A method, data set or metric: the class or function named like its file."""
+
+    kind: str
+    name: str
+    summary: str
+    definition: str
+    arguments: tuple[Argument, ...]
+    traits: dict[str, Any]  # literal or name-valued class attributes, such as `eats` and `gives`
+
+    def load(self) -> Any:
+        """The class or function itself."""
+        return getattr(importlib.import_module(f"unbraid.{self.kind}.{self.name}"), self.definition)
+
+
+@cache
+def entries(kind: str) -> dict[str, Entry]:
+    """All entries of a kind: 'methods', 'data' or 'metrics'."""
+    found = (_read(kind, path) for path in sorted((Path(__file__).parent / kind).glob("*.py")))
+    return {entry.name: entry for entry in found if entry}
+
+
+def find(kind: str, name: str) -> Entry:
+    known = entries(kind)
+    if name not in known:
+        raise unknown(KINDS[kind], name, known)
+    return known[name]
+
+
+def check(entry: Entry, given: dict[str, Any]) -> None:
+    """Refuses arguments that the entry does not take, and missing ones that it needs."""
+    names = [argument.name for argument in entry.arguments]
+    for name in given:
+        if name not in names:
+            raise unknown(f"argument of {entry.name}", name, names)
+    for argument in entry.arguments:
+        if argument.required and argument.name not in given:
+            raise Problem(f"{entry.name} needs --{argument.name.replace('_', '-')}: {argument.meaning}")
+
+
+def sampling(kind: str) -> tuple[Argument, ...]:
+    """The keyword arguments of the sampler of a batch kind, by the record's name."""
+    name = re.sub(r"(?<!^)(?=[A-Z])", "_", kind).lower()
+    tree = ast.parse((Path(__file__).parent / "data" / "sample.py").read_text())
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef) and node.name == name:
+            return tuple(_arguments(node, ast.get_docstring(node) or ""))
+    return ()
+
+
+def _read(kind: str, path: Path) -> Entry | None:
+    tree = ast.parse(path.read_text())
+    for node in tree.body:
+        if not isinstance(node, ast.ClassDef | ast.FunctionDef):
+            continue
+        if node.name.lower().replace("_", "") != path.stem.replace("_", "") or not _is_final(node):
+            continue
+        function, traits = node, dict[str, Any]()
+        if isinstance(node, ast.ClassDef):
+            traits = dict(_traits(node))
+            function = next((f for f in node.body if getattr(f, "name", "") == "__init__"), node)  # type: ignore[assignment]
+        arguments = _arguments(function, ast.get_docstring(node) or "") if isinstance(function, ast.FunctionDef) else []
+        summary = (ast.get_docstring(tree) or "").split("\n")[0]
+        return Entry(kind, path.stem, summary, node.name, tuple(arguments), traits)
+    return None
+
+
+def _is_final(node: ast.ClassDef | ast.FunctionDef) -> bool:
+    """An entry is a function, or a class that derives from a contract and is not abstract itself."""
+    if isinstance(node, ast.FunctionDef):
+        return True
+    return bool(node.bases) and not any(isinstance(base, ast.Name) and base.id == "ABC" for base in node.bases)
+
+
+def _traits(node: ast.ClassDef) -> list[tuple[str, Any]]:
+    found: list[tuple[str, Any]] = []
+    for line in node.body:
+        if isinstance(line, ast.Assign) and isinstance(line.targets[0], ast.Name):
+            value = line.value.id if isinstance(line.value, ast.Name) else _literal(line.value)
+            found.append((line.targets[0].id, value))
+    return found
+
+
+def _literal(node: ast.expr | None) -> Any:
+    try:
+        return ast.literal_eval(node) if node else None
+    except ValueError:
+        return ast.unparse(node) if node else None
+
+
+def _arguments(function: ast.FunctionDef, doc: str) -> list[Argument]:
+    meanings = dict(re.findall(r"^ {4,}(\w+): (.+)$", doc, re.MULTILINE))
+    return [
+        Argument(
+            name=arg.arg,
+            type=ast.unparse(arg.annotation) if arg.annotation else "str",
+            required=default is None,
+            default=_literal(default),
+            meaning=meanings.get(arg.arg, ""),
+        )
+        for arg, default in zip(function.args.kwonlyargs, function.args.kw_defaults, strict=True)
+    ]

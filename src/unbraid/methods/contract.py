@@ -1,0 +1,80 @@
+"""What a method is.
+
+A method is one file in this folder and one class in it, named like the file. It declares the batch kind that it
+`eats`, its optimiser `groups()`, the `losses()` that each group minimises, and how it `encode()`s images. It never
+steps, zeroes, logs or moves anything: train.py does that for all methods alike.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar, Generic, TypeVar
+
+from torch import Tensor, nn
+
+from unbraid.configured import Configured
+from unbraid.data.batch import Batch
+from unbraid.data.table import Spec
+
+B = TypeVar("B", bound=Batch)
+
+
+@dataclass(frozen=True)
+class Group:
+    """Parameters with an Adam of their own."""
+
+    parameters: list[nn.Parameter]
+    lr: float
+    betas: tuple[float, float] = (0.9, 0.999)
+
+
+@dataclass(frozen=True)
+class Loss:
+    """The scalar that a group minimises, and its named, unweighted terms for the log."""
+
+    value: Tensor
+    terms: dict[str, Tensor]
+
+
+def minimise(value: Tensor, **terms: Tensor) -> Loss:
+    return Loss(value, {name: term.detach() for name, term in terms.items()})
+
+
+class Method(Configured, nn.Module, ABC, Generic[B]):
+    """The constructor takes the data's `Spec` and keyword arguments: they are the method's whole configuration."""
+
+    eats: ClassVar[type[Batch]]
+    spec: Spec
+    lr: float
+
+    def __init__(self, spec: Spec, *, lr: float) -> None:
+        super().__init__()
+        self.spec, self.lr = spec, lr
+
+    def groups(self) -> dict[str, Group]:
+        """Optimiser groups by name; one group of all parameters unless a method says otherwise."""
+        return {"model": Group(list(self.parameters()), self.lr)}
+
+    @abstractmethod
+    def losses(self, batch: B, step: int) -> dict[str, Loss]:
+        """The loss of each group that is to be updated at this step.
+
+        A group's gradient is taken with respect to its own parameters only. Random numbers come from torch's global
+        generator, which is seeded by (seed, step) before the call.
+        """
+
+    def posterior(self, x: Tensor) -> dict[str, tuple[Tensor, Tensor]]:
+        """Mean and log variance of each block, [b, d] each, where the code is Gaussian."""
+        return {}
+
+    def encode(self, x: Tensor) -> dict[str, Tensor]:
+        """Each block of the code, [b, d]; deterministic, in the order of x."""
+        return {block: mu for block, (mu, _) in self.posterior(x).items()}
+
+    def decode(self, blocks: dict[str, Tensor]) -> Tensor | None:
+        """Images in [0, 1] from blocks of codes, where there is a decoder."""
+        return None
+
+    def after_step(self, step: int) -> None:
+        """Called when the step's updates are done (moving averages, queues)."""

@@ -1,0 +1,58 @@
+"""VAE: the variational autoencoder, Kingma & Welling 2014 (arXiv:1312.6114, eq. 3).
+
+    E_q(z|x)[-log p(x|z)] + KL(q(z|x) || p(z))
+
+Differs from the paper: nothing; networks and optimiser are those of Locatello et al. 2019 (arXiv:1811.12359).
+"""
+
+from __future__ import annotations
+
+from torch import Tensor
+
+from unbraid import nets
+from unbraid.data.batch import Images
+from unbraid.data.table import Spec
+from unbraid.maths import gaussian
+from unbraid.methods.contract import Loss, Method, minimise
+
+
+class VAE(Method[Images]):
+    """A Gaussian code under a standard normal prior; block `z`.
+
+    Args:
+        latents: number of dimensions of the code
+        net: network, conv or mlp
+        width: channels of the first convolution
+        likelihood: of the pixels, bernoulli or gaussian
+        lr: learning rate of Adam
+    """
+
+    eats = Images
+
+    def __init__(
+        self,
+        spec: Spec,
+        *,
+        latents: int = 10,
+        net: str = "conv",
+        width: int = 32,
+        likelihood: str = "bernoulli",
+        lr: float = 1e-4,
+    ) -> None:
+        super().__init__(spec, lr=lr)
+        self.encoder = nets.encoder(net, spec.shape, 2 * latents, width=width)
+        self.decoder = nets.decoder(net, spec.shape, latents, width=width, likelihood=likelihood)
+
+    def losses(self, batch: Images, step: int) -> dict[str, Loss]:
+        mu, log_var = self.encoder(batch.x).chunk(2, -1)  # [b, k]
+        z = gaussian.sample(mu, log_var)
+        rec = self.decoder.nll(z, batch.x).mean()
+        kl = gaussian.kl_to_standard(mu, log_var).sum(-1).mean()
+        return {"model": minimise(rec + kl, rec=rec, kl=kl)}
+
+    def posterior(self, x: Tensor) -> dict[str, tuple[Tensor, Tensor]]:
+        mu, log_var = self.encoder(x).chunk(2, -1)
+        return {"z": (mu, log_var)}
+
+    def decode(self, blocks: dict[str, Tensor]) -> Tensor:
+        return self.decoder.mean(blocks["z"])

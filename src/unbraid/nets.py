@@ -1,0 +1,126 @@
+"""Encoders and decoders by name, and critics. Decoders carry their likelihood."""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+from typing import Literal
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from unbraid.errors import Problem, unknown
+
+Shape = tuple[int, int, int]
+Likelihood = Literal["bernoulli", "gaussian"]
+
+GAUSSIAN_SCALE = 0.1  # standard deviation of the gaussian likelihood, for images in [0, 1]
+
+
+def encoder(net: str, shape: Shape, outputs: int, *, width: int) -> nn.Module:
+    """Images [b, c, h, w] -> [b, outputs].
+
+    `conv` is the network of Locatello et al. 2019 (arXiv:1811.12359, table 1): at 64x64 convolutions of width,
+    width, 2 width, 2 width channels, then 256 units. Smaller images have fewer convolutions: they halve the image
+    down to 4x4, or as far as its size is even. `mlp` is two layers of 1200 units.
+    """
+    if net == "conv":
+        channels, side = _pyramid(shape, width)
+        layers: list[nn.Module] = []
+        for depth, (before, after) in enumerate(zip([shape[0], *channels], channels, strict=False)):
+            layers += [_down(before, after, depth), nn.ReLU()]
+        flat = channels[-1] * side**2
+        return nn.Sequential(*layers, nn.Flatten(), nn.Linear(flat, 256), nn.ReLU(), nn.Linear(256, outputs))
+    if net == "mlp":
+        return nn.Sequential(nn.Flatten(), *_dense(math.prod(shape), 1200, 1200, outputs))
+    raise unknown("network", net, NETS)
+
+
+def decoder(net: str, shape: Shape, inputs: int, *, width: int, likelihood: str) -> Decoder:
+    """Codes [b, inputs] -> images [b, c, h, w]; the mirror image of the encoder."""
+    if net == "conv":
+        channels, side = _pyramid(shape, width)
+        top = channels[-1]
+        layers: list[nn.Module] = [nn.Linear(inputs, 256), nn.ReLU(), nn.Linear(256, top * side**2), nn.ReLU()]
+        layers += [nn.Unflatten(1, (top, side, side))]
+        outputs = [*channels[-2::-1], shape[0]]
+        for before, after in zip([top, *outputs], outputs, strict=False):
+            layers += [nn.ConvTranspose2d(before, after, 4, 2, 1), nn.ReLU()]
+        return Decoder(nn.Sequential(*layers[:-1]), likelihood)
+    if net == "mlp":
+        dense = _dense(inputs, 1200, 1200, math.prod(shape))
+        return Decoder(nn.Sequential(*dense, nn.Unflatten(1, shape)), likelihood)
+    raise unknown("network", net, NETS)
+
+
+def critic(inputs: int, *, hidden: int = 1000, layers: int = 6) -> nn.Module:
+    """Two logits from a code: FactorVAE's discriminator (Kim & Mnih 2018, arXiv:1802.05983, appendix A)."""
+    sizes = [inputs, *[hidden] * layers]
+    stack: list[nn.Module] = []
+    for before, after in pairwise(sizes):
+        stack += [nn.Linear(before, after), nn.LeakyReLU(0.2)]
+    return nn.Sequential(*stack, nn.Linear(sizes[-1], 2))
+
+
+class Decoder(nn.Module):
+    """A network and what its output means.
+
+    bernoulli: logits of a Bernoulli for each pixel value.
+    gaussian: logits of the mean of a Gaussian with standard deviation GAUSSIAN_SCALE.
+    """
+
+    def __init__(self, net: nn.Module, likelihood: str) -> None:
+        super().__init__()
+        if likelihood not in LIKELIHOODS:
+            raise unknown("likelihood", likelihood, LIKELIHOODS)
+        self.net, self.likelihood = net, likelihood
+
+    def forward(self, z: Tensor) -> Tensor:
+        logits: Tensor = self.net(z)
+        return logits
+
+    def mean(self, z: Tensor) -> Tensor:
+        """The expected image, in [0, 1]."""
+        return torch.sigmoid(self(z))
+
+    def nll(self, z: Tensor, x: Tensor) -> Tensor:
+        """-log p(x|z) in nats, summed over the image. [b]"""
+        return self.nll_of(self(z), x)
+
+    def nll_of(self, logits: Tensor, x: Tensor) -> Tensor:
+        """-log p(x) under an output of this decoder, in nats, summed over the image. [b]"""
+        if self.likelihood == "bernoulli":
+            return F.binary_cross_entropy_with_logits(logits, x, reduction="none").flatten(1).sum(1)
+        squares = ((x - torch.sigmoid(logits)) ** 2).flatten(1).sum(1) / (2 * GAUSSIAN_SCALE**2)
+        return squares + x[0].numel() * (math.log(GAUSSIAN_SCALE) + 0.5 * math.log(2 * math.pi))
+
+
+LIKELIHOODS = ("bernoulli", "gaussian")
+NETS = ("conv", "mlp")
+
+
+def _pyramid(shape: Shape, width: int) -> tuple[list[int], int]:
+    """Channels of each convolution, and the side of the last feature map."""
+    _, height, side = shape
+    if height != side or side < 8 or side % 4:
+        raise Problem(
+            f"the conv network needs square images with a side divisible by 4, not {height}x{side}: "
+            "choose another size, or --net mlp"
+        )
+    depth = 0
+    while side > 4 and side % 2 == 0:
+        side, depth = side // 2, depth + 1
+    return [width if i < (depth + 1) // 2 else 2 * width for i in range(depth)], side
+
+
+def _down(before: int, after: int, depth: int) -> nn.Module:
+    """Halves the image; 4x4 kernels in the first two layers and 2x2 in the others, as in the study."""
+    return nn.Conv2d(before, after, 4, 2, 1) if depth < 2 else nn.Conv2d(before, after, 2, 2)
+
+
+def _dense(*sizes: int) -> list[nn.Module]:
+    layers: list[nn.Module] = []
+    for before, after in pairwise(sizes):
+        layers += [nn.Linear(before, after), nn.ReLU()]
+    return layers[:-1]
