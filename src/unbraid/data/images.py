@@ -1,0 +1,191 @@
+"""A user's own pictures: a folder or zip of image files, with or without class folders, or an npy or npz array.
+
+`train/` and `test/` at the top of a folder or zip are taken for what they say. When below that every file lies in a
+folder, and there are several folders, these are the classes. An npz file has its pictures under `images` (or
+alone) and, if there are classes, whole numbers from 0 under `labels`. Arrays are [n, h, w], [n, h, w, c] or
+[n, c, h, w], bytes or floats in [0, 1].
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path, PurePosixPath
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unbraid.data.arrays import Stored, npy, npz
+from unbraid.data.files import Archive
+from unbraid.data.labels import Classed
+from unbraid.data.pictures import Kept, decode, header, resize
+from unbraid.data.table import Bytes, Factor, Rows, Values
+from unbraid.errors import Problem
+
+Reader = Callable[[Rows], Bytes]
+
+
+class Images(Classed):
+    """Files are decoded when they are asked for and kept in memory up to 1 GB; each header is checked at the start.
+
+    Args:
+        path: folder, zip file, npy file or npz file with the pictures
+        size: height and width in pixels; pictures are cropped to a centred square and resized
+        color: as_is refuses grey pictures among colour ones, grey and rgb convert
+    """
+
+    name = "images"
+    gives = ("Images",)
+    _read: Reader
+
+    def __init__(self, *, path: str, size: int = 64, color: Literal["as_is", "grey", "rgb"] = "as_is") -> None:
+        if size < 1:
+            raise Problem(f"size is {size}: a picture needs at least one pixel")
+        place = Path(path).expanduser()
+        if place.suffix.lower() in (".npy", ".npz"):
+            self._from_array(place, size, color)
+        else:
+            self._from_files(Archive(place), size, color)
+
+    def images(self, rows: Rows) -> Bytes:
+        return self._read(rows)
+
+    def values(self, rows: Rows) -> Values:
+        return super().values(rows) if self.factors else np.zeros((len(rows), 0), np.int64)
+
+    def _from_files(self, archive: Archive, size: int, color: Literal["as_is", "grey", "rgb"]) -> None:
+        parts = _parts(archive)
+        names = [name for part in parts.values() for name in part]
+        channels = _channels(archive, names, color)
+        folders = sorted({folder for part in parts.values() for folder in part.values()})
+        labelled = len(folders) > 1 and all(folders)
+        for part, files in parts.items():
+            table = self if part != "test" else _part(self)
+            table.shape = (channels, size, size)
+            table._read = _reader(archive, list(files), table.shape, color)
+            table._classes([folders.index(folder) for folder in files.values()], tuple(folders) if labelled else ())
+            if table is not self:
+                self.test = table
+
+    def _from_array(self, path: Path, size: int, color: Literal["as_is", "grey", "rgb"]) -> None:
+        pictures, labels = _arrays(path)
+        pixels = _channels_first(pictures, pictures.map(self.name))
+        _check_range(pixels, pictures.where)
+        channels = {"as_is": pixels.shape[1], "grey": 1, "rgb": 3}[color]
+        if channels < pixels.shape[1]:
+            raise Problem(f"{pictures.where} is in colour: convert it to grey before, or leave color as it is")
+        self.shape = (channels, size, size)
+        repeats = channels // pixels.shape[1]
+
+        def read(rows: Rows) -> Bytes:
+            return resize(_to_bytes(pixels[rows]), size).repeat(repeats, 1)
+
+        ready = pixels.shape[2:] == (size, size)
+        self._read = read if ready else Kept(lambda row: read(np.array([row]))[0], len(pixels), self.shape)
+        self._classes(_labels(labels, len(pixels)), ())
+
+    def _classes(self, labels: Any, names: tuple[str, ...]) -> None:
+        self.labels = np.asarray(labels, np.int64)
+        count = len(names) or int(self.labels.max(initial=0)) + 1
+        self.class_names = names or tuple(str(i) for i in range(count))
+        if count > 1:
+            self.factors, self.label = (Factor("class", count),), "class"
+            self.gives = Classed.gives  # type: ignore[assignment]  # the class's own is shorter
+
+
+def _part(whole: Images) -> Images:
+    """An empty table with the same configuration, for the test rows."""
+    table = object.__new__(Images)
+    table.arguments = whole.arguments
+    return table
+
+
+def _parts(archive: Archive) -> dict[str, dict[str, str]]:
+    """The files of each part ('train' and 'test', or only '') with the folder that each lies in."""
+    if not archive.names:
+        raise Problem(f"{archive.path} has no pictures in it")
+    folders = {name: PurePosixPath(name).parts[:-1] for name in archive.names}
+    while len(top := {folder[0] if folder else "" for folder in folders.values()}) == 1 and top != {""}:
+        folders = {name: folder[1:] for name, folder in folders.items()}
+    if top != {"train", "test"}:
+        return {"": {name: "/".join(folder) for name, folder in folders.items()}}
+    return {
+        part: {name: "/".join(folder[1:]) for name, folder in folders.items() if folder[0] == part}
+        for part in ("train", "test")
+    }
+
+
+def _channels(archive: Archive, names: list[str], color: str) -> int:
+    """1 or 3, after a look at each header."""
+    kinds = {}
+    for name in names:
+        with archive.open(name) as stream:
+            kinds[name] = header(stream, archive.where(name))
+    if color != "as_is":
+        return 1 if color == "grey" else 3
+    grey = [name for name in names if kinds[name] == "grey"]
+    if 0 < len(grey) < len(names):
+        colored = next(name for name in names if kinds[name] == "rgb")
+        few, rest = (grey[0], "colour") if len(grey) <= len(names) / 2 else (colored, "grey")
+        kind = "grey" if rest == "colour" else "in colour"
+        raise Problem(f"{archive.where(few)} is {kind} among {rest} pictures: set color to rgb or grey to convert all")
+    return 1 if grey else 3
+
+
+def _reader(archive: Archive, names: list[str], shape: tuple[int, int, int], color: Any) -> Reader:
+    def read(row: int) -> Bytes:
+        with archive.open(names[row]) as stream:
+            return decode(stream, archive.where(names[row]), size=shape[1], color=color)
+
+    return Kept(read, len(names), shape)
+
+
+def _arrays(path: Path) -> tuple[Stored, Stored | None]:
+    if path.suffix.lower() == ".npy":
+        return npy(path), None
+    found = npz(path)
+    labels = found.pop("labels", None)
+    if "images" not in found and len(found) != 1:
+        raise Problem(f"{path} has the arrays {', '.join(found) or 'none'}: name the one with the pictures 'images'")
+    return found.get("images") or next(iter(found.values())), labels
+
+
+def _channels_first(stored: Stored, pixels: NDArray[Any]) -> NDArray[Any]:
+    """A view [n, c, h, w] of any of the accepted layouts."""
+    if pixels.dtype.kind not in "fb" and pixels.dtype != np.uint8:
+        raise Problem(f"{stored.where} holds {pixels.dtype.name}: save bytes (uint8), or floats in [0, 1]")
+    if pixels.ndim == 3:
+        pixels = pixels[:, None]
+    elif pixels.ndim == 4 and pixels.shape[3] in (1, 3):
+        pixels = pixels.transpose(0, 3, 1, 2)
+    if pixels.ndim != 4 or pixels.shape[1] not in (1, 3) or not pixels.size:
+        raise Problem(f"{stored.where} has shape {stored.shape} instead of [n, h, w], [n, h, w, c] or [n, c, h, w]")
+    return pixels
+
+
+def _check_range(pixels: NDArray[Any], where: str) -> None:
+    if pixels.dtype.kind != "f":
+        return
+    step = max(1, (1 << 24) // int(np.prod(pixels.shape[1:])))
+    for start in range(0, len(pixels), step):
+        piece = pixels[start : start + step]
+        if not (piece.min() >= 0 and piece.max() <= 1):  # also true of NaN
+            row = start + int(np.argmin(((piece >= 0) & (piece <= 1)).all((1, 2, 3))))
+            raise Problem(f"{where} has floats outside [0, 1], first in picture {row}: scale them, or save bytes")
+
+
+def _to_bytes(pixels: NDArray[Any]) -> Bytes:
+    if pixels.dtype == np.uint8:
+        return np.ascontiguousarray(pixels)
+    return np.rint(np.asarray(pixels, np.float32) * 255).astype(np.uint8)
+
+
+def _labels(stored: Stored | None, count: int) -> NDArray[np.int64]:
+    if stored is None:
+        return np.zeros(count, np.int64)
+    if stored.shape != (count,) or stored.dtype.kind not in "iu":
+        raise Problem(f"{stored.where} is {stored.dtype.name} {stored.shape} instead of whole numbers ({count},)")
+    labels = stored.load().astype(np.int64)
+    if labels.min() < 0 or labels.max() >= count:
+        raise Problem(f"{stored.where} has values from {labels.min()} to {labels.max()}: number the classes from 0")
+    return labels
