@@ -5,20 +5,25 @@ A table says which batch kinds it `gives` (names of the records in batch.py) and
     Images              images()
     Labelled            `label` and `nuisances` name the factors that are class and known nuisances
     Pairs               change(): rows that differ from given rows in exactly k factors
-    Views               partner(): rows that show the same thing in another way
+    Views               `shared` names the factors that two views share, partner(): rows that share them
     TargetBackground    `background`: the other table
 """
 
 from __future__ import annotations
 
+import copy
+import math
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from unbraid.configured import Configured
+from unbraid.errors import Problem, unknown
 
 Rows = NDArray[np.int64]  # [n]
 Bytes = NDArray[np.uint8]  # [n, c, h, w]
@@ -41,6 +46,7 @@ class Spec:
     n_train: int
     classes: int = 0
     nuisances: tuple[int, ...] = ()  # number of values of each known nuisance
+    shared: tuple[int, ...] = ()  # number of values of each factor that two views share
 
 
 class Table(Configured, ABC):
@@ -51,7 +57,9 @@ class Table(Configured, ABC):
     factors: tuple[Factor, ...] = ()  # empty where nothing is known
     gives: tuple[str, ...] = ("Images",)
     label: str | None = None
-    nuisances: tuple[str, ...] = ()
+    nuisances: tuple[str, ...] = ()  # the known ones; a factor that is named nowhere is an unknown nuisance
+    groups: tuple[str, ...] = ()  # with the class they make the groups of which the worst accuracy counts
+    shared: tuple[str, ...] = ()
     background: Table | None = None
     test: Table | None = None  # held-out rows; scores are taken there where it is set
 
@@ -74,18 +82,102 @@ class Table(Configured, ABC):
         """For each row, another that shares what the table's views share."""
         raise TypeError(f"{self.name} gives no views")
 
+    @property
+    def changeable(self) -> int:
+        """In how many factors the images of a pair can differ."""
+        return sum(factor.size > 1 for factor in self.factors)
+
     def column(self, name: str) -> int:
         """Where a factor stands among the columns of `values`."""
-        return [factor.name for factor in self.factors].index(name)
+        names = [factor.name for factor in self.factors]
+        if name not in names:
+            raise unknown(f"factor of '{self.name}'", name, names)
+        return names.index(name)
 
     @property
     def spec(self) -> Spec:
         sizes = {factor.name: factor.size for factor in self.factors}
         classes = sizes[self.label] if self.label else 0
-        return Spec(self.shape, len(self), classes, tuple(sizes[name] for name in self.nuisances))
+        nuisances, shared = (tuple(sizes[name] for name in names) for names in (self.nuisances, self.shared))
+        return Spec(self.shape, len(self), classes, nuisances, shared)
 
 
-class Grid(Table, ABC):
+class Product(Table, ABC):
+    """Rows count through every combination of the positions on some axes, the last axis fastest.
+
+    Where `chosen` is set the rows are only those combinations, in that order, some perhaps more than once.
+    """
+
+    chosen: Rows | None = None  # numbers of combinations
+    common: int = 0  # the images of a pair never differ on these first axes
+
+    @property
+    @abstractmethod
+    def axes(self) -> tuple[int, ...]:
+        """The number of positions on each axis."""
+
+    def __len__(self) -> int:
+        return math.prod(self.axes) if self.chosen is None else len(self.chosen)
+
+    def only(self, rows: Rows) -> Self:
+        """The same table with these rows alone."""
+        part = copy.copy(self)
+        part.chosen = rows if self.chosen is None else self.chosen[rows]
+        part.test = None
+        part.__dict__.pop("_order", None)
+        return part
+
+    def positions(self, rows: Rows) -> Values:
+        """Where these rows stand on each axis, [n, axes]."""
+        return np.stack(np.unravel_index(rows if self.chosen is None else self.chosen[rows], self.axes), -1)
+
+    def find(self, positions: Values) -> Rows:
+        """The inverse of `positions`; -1 for what is not in the table."""
+        columns: Any = tuple(positions.T)
+        numbers: Rows = np.ravel_multi_index(columns, self.axes).astype(np.int64)
+        if self.chosen is None:
+            return numbers
+        place = np.searchsorted(self.chosen, numbers, sorter=self._order)
+        rows: Rows = self._order[np.minimum(place, len(self.chosen) - 1)]
+        rows[self.chosen[rows] != numbers] = -1
+        return rows
+
+    @cached_property
+    def _order(self) -> Rows:
+        assert self.chosen is not None
+        return np.argsort(self.chosen, kind="stable")
+
+    @property
+    def changeable(self) -> int:
+        return sum(size > 1 for size in self.axes[self.common :])
+
+    def change(self, rows: Rows, k: NDArray[np.int64], rng: np.random.Generator) -> Rows:
+        def propose(rows: Rows, k: NDArray[np.int64]) -> Rows:
+            positions, sizes = self.positions(rows), np.array(self.axes)
+            free = (sizes > 1) & (np.arange(len(sizes)) >= self.common)
+            order = rng.random(positions.shape) + ~free
+            moved = order.argsort(1).argsort(1) < k[:, None]  # [n, axes]
+            shift = rng.integers(1, np.maximum(sizes, 2), positions.shape)
+            return self.find(np.where(moved, (positions + shift) % sizes, positions))
+
+        return until_found(propose, rows, k)
+
+
+def until_found(propose: Callable[[Rows, NDArray[np.int64]], Rows], rows: Rows, k: NDArray[np.int64]) -> Rows:
+    """Another row for each of these: proposals (-1: none) are made again where they failed."""
+    found = np.full(len(rows), -1)
+    for _ in range(TRIES):
+        failed = np.flatnonzero(found < 0)
+        if not len(failed):
+            return found
+        found[failed] = propose(rows[failed], k[failed])
+    raise Problem(f"the table is too sparse: no row was found that goes with row {rows[found < 0][0]}")
+
+
+TRIES = 1000
+
+
+class Grid(Product, ABC):
     """Every combination of the factors exists once; rows count through them, the last factor fastest."""
 
     gives = ("Images", "Pairs")
@@ -94,8 +186,9 @@ class Grid(Table, ABC):
     def sizes(self) -> tuple[int, ...]:
         return tuple(factor.size for factor in self.factors)
 
-    def __len__(self) -> int:
-        return int(np.prod(self.sizes))
+    @property
+    def axes(self) -> tuple[int, ...]:
+        return self.sizes
 
     @abstractmethod
     def render(self, values: Values) -> Bytes:
@@ -105,16 +198,8 @@ class Grid(Table, ABC):
         return self.render(self.values(rows))
 
     def values(self, rows: Rows) -> Values:
-        return np.stack(np.unravel_index(rows, self.sizes), -1)
+        return self.positions(rows)
 
     def rows(self, values: Values) -> Rows:
-        """The inverse of `values`."""
-        columns: Any = tuple(values.T)
-        return np.ravel_multi_index(columns, self.sizes).astype(np.int64)
-
-    def change(self, rows: Rows, k: NDArray[np.int64], rng: np.random.Generator) -> Rows:
-        values, sizes = self.values(rows), np.array(self.sizes)
-        order = rng.random(values.shape) + (sizes == 1)  # a factor with one value cannot change
-        chosen = order.argsort(1).argsort(1) < k[:, None]  # [n, k]
-        shift = rng.integers(1, np.maximum(sizes, 2), values.shape)
-        return self.rows(np.where(chosen, (values + shift) % sizes, values))
+        """The inverse of `values`; -1 for what is not in the table."""
+        return self.find(values)
