@@ -6,7 +6,9 @@ A metric is one file in this folder; its function has the file's name and the si
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
@@ -18,7 +20,7 @@ Factors = NDArray[np.integer[Any]] | NDArray[np.floating[Any]]  # [n, k]
 
 @dataclass(frozen=True)
 class Score:
-    """A value, what it is made of, and how far to trust it."""
+    """A value, what it is made of, and how far to trust it; NaN where there is none, and a warning says why."""
 
     value: float
     parts: dict[str, Any] = field(default_factory=dict)  # per factor, per latent, sub-scores; plain lists and floats
@@ -28,3 +30,19 @@ class Score:
     n: int = 0
     params: dict[str, Any] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
+
+    def as_dict(self) -> dict[str, Any]:
+        """The score in plain JSON types; NaN and infinity become None."""
+        return {f.name: _plain(getattr(self, f.name)) for f in fields(self)}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, np.ndarray | np.generic):
+        return _plain(value.tolist())
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value

@@ -1,0 +1,134 @@
+"""Disentanglement, completeness and informativeness, from how much a predictor of each factor uses each latent.
+
+Eastwood and Williams, "A framework for the quantitative evaluation of disentangled representations" (ICLR 2018).
+R[i, j] is the importance of latent i for factor j. Disentanglement is the mean over latents of 1 - H(R[i, :]) in units
+of log k, weighted by each latent's share of all importance; completeness the same over factors in units of log d;
+informativeness the accuracy (or R2, for a continuous factor) on held-out rows. The value is the disentanglement.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+from scipy.special import xlogy
+
+from unbraid.errors import Problem
+from unbraid.metrics.contract import Codes, Factors, Score
+from unbraid.metrics.prepare import Arrays, Column, Floats, Ints, check, parallel, split
+
+Predictor = Literal["trees", "gbt", "forest", "regressor", "lasso"]
+
+
+def dci(
+    codes: Codes,
+    factors: Factors,
+    rng: np.random.Generator,
+    *,
+    predictor: Literal["trees", "gbt", "forest", "regressor", "lasso"] = "trees",
+    trees: int = 20,
+    depths: Sequence[int] | None = None,
+    train: int | None = None,
+    units: Sequence[int] | None = None,
+    jobs: int = 0,
+) -> Score:
+    """How far each latent serves one factor only; parts hold completeness and informativeness.
+
+    Args:
+        predictor: extremely randomised trees; scikit-learn's gradient boosting (slow); random forest; random forest
+            regression on the factor's number; lasso on the factor's number
+        trees: number of trees of 'trees' and 'forest'
+        depths: greatest depth for each factor's 'regressor'; None chooses from 2 to 15 by three folds
+        train: how many leading rows train, the others test; None draws two thirds
+        units: the unit that each latent belongs to; None makes each latent a unit
+        jobs: threads; 0 uses every core
+    """
+    arrays = check(codes, factors, units)
+    if depths is not None and len(depths) != len(arrays.factors):
+        raise Problem(f"depths must hold one depth for each of {len(arrays.factors)} factors, not {len(depths)}")
+    rows = split(arrays.n, train, rng)
+    seeds = [int(seed) for seed in rng.integers(2**31, size=len(arrays.factors))]
+
+    def fit(k: int) -> tuple[Floats, float, float]:
+        depth = depths[k] if depths is not None else None
+        model = _model(predictor, arrays.factors[k], trees=trees, depth=depth, seed=seeds[k])
+        return _importances(model, arrays, arrays.factors[k], rows)
+
+    fitted = parallel(fit, range(len(arrays.factors)), jobs)
+    importance = np.stack([one for one, _, _ in fitted], 1)  # [units, k]
+    params: dict[str, Any] = {"predictor": predictor, "train": len(rows[0]), "factors": list(arrays.kept)}
+    if predictor in ("trees", "forest"):
+        params["trees"] = trees
+    if predictor == "regressor":
+        params["depths"] = "cross-validated" if depths is None else list(depths)
+    return _score(importance, [t for _, t, _ in fitted], [t for _, _, t in fitted], arrays, params)
+
+
+def disentanglement(importance: Floats) -> Floats:  # [units, k] -> [units]
+    """1 less the entropy, in units of log k, of how a latent's importance is spread over the factors."""
+    shares = importance / np.maximum(importance.sum(1, keepdims=True), np.finfo(float).tiny)
+    unspread = 1 + xlogy(shares, shares).sum(1) / np.log(importance.shape[1])
+    return np.where(importance.sum(1) > 0, np.clip(unspread, 0, 1), 0.0)
+
+
+def _score(
+    importance: Floats, on_train: list[float], on_test: list[float], arrays: Arrays, params: dict[str, Any]
+) -> Score:
+    warnings = list(arrays.warnings)
+    total = max(float(importance.sum()), np.finfo(float).tiny)
+    parts: dict[str, Any] = {"disentanglement": None, "completeness": None}
+    if importance.shape[1] > 1:
+        parts["per_latent"] = disentanglement(importance)
+        parts["disentanglement"] = float(parts["per_latent"] @ importance.sum(1) / total)
+    else:
+        warnings.append("disentanglement needs at least two factors that vary")
+    if importance.shape[0] > 1:
+        parts["per_factor"] = disentanglement(importance.T)
+        parts["completeness"] = float(parts["per_factor"] @ importance.sum(0) / total)
+    else:
+        warnings.append("completeness needs at least two latents")
+    parts |= {"informativeness": float(np.mean(on_test)), "informativeness_train": float(np.mean(on_train))}
+    parts |= {"informativeness_per_factor": on_test, "importance": importance}
+    parts = {name: part.tolist() if isinstance(part, np.ndarray) else part for name, part in parts.items()}
+    for kept, column, skill in zip(arrays.kept, arrays.factors, on_test, strict=True):
+        if skill <= _chance(column) * 1.05 + 0.01:
+            warnings.append(f"factor {kept} is predicted no better than by chance: its importances are noise")
+    value = parts["disentanglement"] if parts["disentanglement"] is not None else float("nan")
+    return Score(value, parts=parts, n=arrays.n, params=params, warnings=tuple(warnings))
+
+
+def _chance(column: Column) -> float:
+    return 0.0 if column.continuous else float(np.bincount(column.values).max() / len(column.values))
+
+
+def _importances(model: Any, arrays: Arrays, column: Column, rows: tuple[Ints, Ints]) -> tuple[Floats, float, float]:
+    codes, train = arrays.codes, rows[0]
+    if column.size and len(np.unique(column.values[train])) < 2:
+        return np.zeros(len(arrays.units)), 0.0, 0.0
+    model.fit(codes[train], column.values[train])
+    best = getattr(model, "best_estimator_", model)
+    raw = best.feature_importances_ if hasattr(best, "feature_importances_") else np.abs(best[-1].coef_)
+    each = np.array([raw[unit].sum() for unit in arrays.units])
+    each = each / each.sum() if each.sum() > 0 else each
+    on_train, on_test = (float(model.score(codes[r], column.values[r])) for r in rows)
+    return each, on_train, on_test
+
+
+def _model(predictor: Predictor, column: Column, *, trees: int, depth: int | None, seed: int) -> Any:
+    from sklearn import ensemble, linear_model, model_selection, pipeline, preprocessing
+
+    kind = "Regressor" if column.continuous else "Classifier"
+    shape: dict[str, Any] = {"n_estimators": trees, "max_features": None, "min_samples_leaf": 2, "random_state": seed}
+    match predictor:
+        case "trees":
+            return getattr(ensemble, f"ExtraTrees{kind}")(**shape)
+        case "forest":
+            return getattr(ensemble, f"RandomForest{kind}")(**shape)
+        case "gbt":
+            return getattr(ensemble, f"GradientBoosting{kind}")(random_state=seed)
+        case "lasso":
+            return pipeline.make_pipeline(preprocessing.StandardScaler(), linear_model.LassoCV(random_state=seed))
+    forest = ensemble.RandomForestRegressor(10, max_depth=depth, random_state=seed)
+    grid = {"max_depth": list(range(2, 16))}
+    return forest if depth else model_selection.GridSearchCV(forest, grid, cv=3)

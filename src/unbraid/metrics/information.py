@@ -1,0 +1,129 @@
+"""Mutual information between latents and factors, in nats, from counts or from nearest neighbours."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial import cKDTree
+from scipy.special import digamma, xlogy
+
+from unbraid.errors import Problem
+from unbraid.metrics.prepare import Arrays, Column, Floats, Ints, varies
+
+Estimator = Literal["equal", "quantile", "knn"]
+Counts = NDArray[Any]
+NEIGHBOURS = 3
+OUTLIER = 20.0  # a range of so many standard deviations is made by outliers
+
+
+def information_matrix(
+    arrays: Arrays, columns: tuple[Column, ...], *, estimator: Estimator, bins: int, rng: np.random.Generator
+) -> Floats:  # [units, k]
+    """Mutual information of each latent unit with each factor."""
+    if estimator == "knn":
+        standard = arrays.codes - arrays.codes.mean(0, dtype=np.float64)
+        standard = standard / np.where(varies(arrays.codes), standard.std(0), np.inf)
+        return np.array([[neighbour_information(standard[:, u], c, rng) for c in columns] for u in arrays.units])
+    cells = discretise(arrays, estimator=estimator, bins=bins, rng=rng)
+    return np.array([[table_information(contingency(cell, column)) for column in columns] for cell in cells])
+
+
+def discretise(arrays: Arrays, *, estimator: Estimator, bins: int, rng: np.random.Generator) -> list[Column]:
+    """Each unit as one label a sample: bins for a single latent, k-means cells for several."""
+    if bins < 2 or arrays.n < bins:
+        raise Problem(f"bins must be at least 2 and at most the {arrays.n} samples, not {bins}")
+    return [
+        Column(bin_labels(arrays.codes[:, unit[0]], estimator, bins), bins)
+        if len(unit) == 1
+        else Column(_cells(arrays.codes[:, unit], bins, rng), bins)
+        for unit in arrays.units
+    ]
+
+
+def bin_labels(x: Floats, estimator: Estimator, bins: int) -> Ints:  # [n] -> [n]
+    """The number of the bin, 0 .. bins - 1; a bin holds its left edge. A dead latent is all in one."""
+    if not varies(x[:, None]).any():
+        return np.zeros(len(x), np.int64)
+    if estimator == "quantile":
+        inner = np.quantile(x, np.linspace(0, 1, bins + 1)[1:-1])
+    else:
+        inner = np.linspace(x.min(), x.max(), bins + 1, dtype=x.dtype)[1:-1]
+    return np.searchsorted(inner, x, side="right")
+
+
+def contingency(a: Column, b: Column) -> Counts:  # [a.size, b.size]
+    """How often each pair of labels occurs."""
+    return np.bincount(a.values * b.size + b.values, minlength=a.size * b.size).reshape(a.size, b.size)
+
+
+def table_information(counts: Counts) -> float:
+    """Mutual information of the two labels of a table of counts."""
+    n = counts.sum()
+    return max(float(xlogy(counts, counts).sum() - _row_sums(counts) + xlogy(n, n)) / float(n), 0.0)
+
+
+def entropy(column: Column) -> float:
+    """Entropy of a discrete factor, from its counts."""
+    p = np.bincount(column.values) / len(column.values)
+    return float(-xlogy(p, p).sum())
+
+
+def neighbour_information(x: Floats, column: Column, rng: np.random.Generator) -> float:
+    """Ross (PLOS ONE 2014): real x, [n, m], against labels, from the distance to the third neighbour of the same label.
+
+    Labels with a single sample tell nothing and are left out; ties are broken by noise of 1e-10 standard deviations.
+    """
+    counts = np.bincount(column.values, minlength=column.size)
+    rows = np.flatnonzero(counts[column.values] > 1)
+    if not varies(x).any() or not len(rows):
+        return 0.0
+    x = np.asarray(x[rows] + 1e-10 * rng.standard_normal((len(rows), x.shape[1])), np.float64)
+    labels, radius = column.values[rows], np.empty(len(rows))
+    k = np.minimum(NEIGHBOURS, counts[labels] - 1)
+    for label in np.unique(labels):
+        own = np.flatnonzero(labels == label)
+        reach = cKDTree(x[own]).query(x[own], k=[int(k[own[0]]) + 1], p=np.inf)[0]
+        radius[own] = np.nextafter(reach[:, 0], 0)
+    near = cKDTree(x).query_ball_point(x, radius, p=np.inf, return_length=True)  # counts the point itself
+    terms = digamma(len(rows)) + digamma(k).mean() - digamma(counts[labels]).mean() - digamma(near).mean()
+    return max(float(terms), 0.0)
+
+
+def cautions(arrays: Arrays, columns: tuple[Column, ...], *, estimator: Estimator, bins: int) -> list[str]:
+    """What a reader of a histogram's mutual information should know."""
+    if estimator == "knn":
+        return []
+    notes = []
+    for kept, column in zip(arrays.kept, columns, strict=True):
+        h = entropy(column)
+        if (bias := (bins - 1) * (column.size - 1) / (2 * arrays.n)) > 0.05 * h:
+            notes.append(
+                f"{arrays.n} samples are few for {bins} bins by {column.size} values of factor {kept}: "
+                f"chance alone gives about {bias:.2f} of its {h:.2f} nats"
+            )
+        if np.log(bins) < h * 0.99:
+            notes.append(
+                f"factor {kept} has {column.size} values and a latent {bins} bins: "
+                f"a perfect latent holds at most {np.log(bins) / h:.0%} of its entropy"
+            )
+    if estimator == "equal":
+        spread = np.ptp(arrays.codes, 0) > OUTLIER * arrays.codes.std(0, dtype=np.float64)
+        stretched = np.flatnonzero(spread & varies(arrays.codes))
+        notes += [f"outliers stretch the bins of latent {j}: try estimator='quantile'" for j in stretched]
+    return notes
+
+
+def _row_sums(counts: Counts) -> float:
+    rows, columns = counts.sum(1), counts.sum(0)
+    return float(xlogy(rows, rows).sum() + xlogy(columns, columns).sum())
+
+
+def _cells(x: Floats, bins: int, rng: np.random.Generator) -> Ints:
+    from sklearn.cluster import KMeans
+
+    scaled = (x - x.mean(0)) / np.where(varies(x), x.std(0), 1.0)
+    distinct = len(np.unique(scaled, axis=0))
+    cluster = KMeans(min(bins, distinct), n_init=1, max_iter=50, random_state=int(rng.integers(2**31)))
+    return np.asarray(cluster.fit_predict(scaled), np.int64)

@@ -1,0 +1,183 @@
+"""Codes and factors, checked once and ready for every metric."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unbraid.errors import Problem
+from unbraid.metrics.contract import Codes, Factors, Score
+
+Floats = NDArray[np.floating[Any]]
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+T = TypeVar("T")
+R = TypeVar("R")
+
+STEADY = 1e-6  # a latent whose spread is a millionth of its size is a constant with rounding
+
+
+@dataclass(frozen=True)
+class Column:
+    """One factor: labels 0 .. size - 1, or real numbers where size is 0."""
+
+    values: NDArray[Any]  # [n]
+    size: int
+
+    @property
+    def continuous(self) -> bool:
+        return self.size == 0
+
+    def binned(self, bins: int) -> Column:
+        """A continuous factor cut at its quantiles; a discrete one as it is."""
+        if not self.continuous:
+            return self
+        edges = np.unique(np.quantile(self.values, np.linspace(0, 1, bins + 1)[1:-1]))
+        return labelled(np.searchsorted(edges, self.values, side="right"))
+
+    def take(self, rows: Ints) -> Column:
+        """The factor at these rows, labels unchanged."""
+        return Column(self.values[rows], self.size)
+
+
+@dataclass(frozen=True)
+class Arrays:
+    """What the metrics work on: finite codes, factors that vary, units of latents."""
+
+    codes: Floats  # [n, d]
+    factors: tuple[Column, ...]
+    kept: tuple[int, ...]  # which of the given factors
+    units: tuple[Ints, ...]  # columns of each latent unit
+    warnings: tuple[str, ...]
+
+    @property
+    def n(self) -> int:
+        return len(self.codes)
+
+    @property
+    def alive(self) -> Bools:  # [units]
+        """Which units vary at all."""
+        moving = varies(self.codes)
+        return np.array([moving[unit].any() for unit in self.units])
+
+
+def check(codes: Codes, factors: Factors | None, units: Sequence[int] | None = None) -> Arrays:
+    """Refuses what cannot be scored; leaves out, with a warning, factors that never change."""
+    codes = check_codes(codes)
+    columns, kept, warnings = [], [], []
+    for k, values in enumerate(_factor_columns(factors, len(codes))):
+        column = as_column(values, f"factor {k}")
+        if column.size == 1:
+            warnings.append(f"factor {k} has a single value and is left out")
+            continue
+        columns.append(column)
+        kept.append(k)
+    if factors is not None and not columns:
+        raise Problem("every factor has a single value: there is nothing to score against")
+    grouped = _grouped(units, codes.shape[1])
+    return Arrays(codes, tuple(columns), tuple(kept), grouped, tuple(warnings))
+
+
+def check_codes(given: Any, name: str = "codes") -> Floats:
+    """Finite real codes, [n, d]."""
+    codes: NDArray[Any] = np.asarray(given)
+    if codes.ndim == 1:
+        codes = codes[:, None]
+    if codes.ndim != 2 or 0 in codes.shape:
+        raise Problem(f"{name} must have the shape [samples, latents], not {list(codes.shape)}")
+    if codes.dtype.kind not in "fiub":
+        raise Problem(f"{name} must be real numbers, not {codes.dtype}")
+    if codes.dtype not in (np.float32, np.float64):
+        codes = codes.astype(np.float64)
+    bad = ~np.isfinite(codes)
+    if bad.any():
+        columns = ", ".join(str(c) for c in np.flatnonzero(bad.any(0))[:8])
+        raise Problem(f"{name} hold {bad.sum()} values that are NaN or infinite, in latents {columns}")
+    return codes
+
+
+def as_column(values: NDArray[Any], name: str) -> Column:
+    """Whole numbers, booleans and strings are labels; other numbers are a continuous factor."""
+    if values.dtype.kind in "US":
+        return labelled(np.unique(values, return_inverse=True)[1])
+    if values.dtype.kind not in "fiub":
+        raise Problem(f"{name} must be numbers or labels, not {values.dtype}")
+    if values.dtype.kind == "f":
+        if not np.isfinite(values).all():
+            raise Problem(f"{name} holds values that are NaN or infinite: leave those samples out")
+        if (values != np.rint(values)).any():
+            return Column(values.astype(np.float64), 0)
+    return labelled(values.astype(np.int64))
+
+
+def labelled(values: NDArray[Any]) -> Column:
+    """Whole numbers as labels without gaps."""
+    low, high = int(values.min()), int(values.max())
+    if high - low > 4 * len(values):
+        unique, labels = np.unique(values, return_inverse=True)
+        return Column(labels.astype(np.int64), len(unique))
+    present = np.bincount(values - low) > 0
+    return Column((np.cumsum(present) - 1)[values - low], int(present.sum()))
+
+
+def varies(codes: Floats) -> Bools:  # [n, d] -> [d]
+    """Which columns are more than a constant with rounding."""
+    return np.asarray(np.ptp(codes, 0) > STEADY * np.abs(codes).max(0))
+
+
+def split(n: int, train: int | None, rng: np.random.Generator) -> tuple[Ints, Ints]:
+    """Rows that train and rows that test: the first `train` and the rest, or two thirds drawn at random."""
+    if train is None:
+        order = rng.permutation(n)
+        return np.sort(order[: (2 * n) // 3]), np.sort(order[(2 * n) // 3 :])
+    if not 0 < train < n:
+        raise Problem(f"train must leave rows on both sides: between 1 and {n - 1}, not {train}")
+    return np.arange(train), np.arange(train, n)
+
+
+def undefined(reason: str, n: int, **params: Any) -> Score:
+    """A score that these arrays do not have."""
+    return Score(float("nan"), n=n, params=params, warnings=(reason,))
+
+
+def parallel(work: Callable[[T], R], items: Iterable[T], jobs: int) -> list[R]:
+    """The results in order, over threads; 0 jobs means as many as there are cores for this process."""
+    jobs = jobs or len(os.sched_getaffinity(0))
+    if jobs == 1:
+        return [work(item) for item in items]
+    with ThreadPoolExecutor(jobs) as pool:
+        return list(pool.map(work, items))
+
+
+def mean_of_best_gap(matrix: Floats) -> Floats:  # [units, k] -> [k]
+    """For each factor, the best unit's score less the second best's (0 where there is no second)."""
+    best: Floats = np.sort(matrix, 0)[::-1]
+    return np.asarray(best[0] - (best[1] if len(best) > 1 else 0))
+
+
+def _factor_columns(factors: Any, n: int) -> list[NDArray[Any]]:
+    if factors is None:
+        return []
+    factors = np.asarray(factors)
+    if factors.ndim == 1:
+        factors = factors[:, None]
+    if factors.ndim != 2 or factors.shape[1] == 0:
+        raise Problem(f"factors must have the shape [samples, factors], not {list(factors.shape)}")
+    if len(factors) != n:
+        raise Problem(f"codes have {n} samples and factors {len(factors)}: they must be the same samples")
+    return list(factors.T)
+
+
+def _grouped(units: Sequence[int] | None, width: int) -> tuple[Ints, ...]:
+    if units is None:
+        return tuple(np.array([j]) for j in range(width))
+    ids = np.asarray(units)
+    if ids.shape != (width,):
+        raise Problem(f"units must name the unit of each of the {width} latents, not {list(ids.shape)} of them")
+    return tuple(np.flatnonzero(ids == u) for u in np.unique(ids))
