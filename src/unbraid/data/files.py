@@ -11,7 +11,7 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import IO
 
 import numpy as np
@@ -160,8 +160,8 @@ class Archive:
                 yield io.BytesIO(self._zip.read(name))
 
     def _inside(self, member: zipfile.ZipInfo) -> str:
-        name = PurePosixPath(member.filename.replace("\\", "/"))
-        if name.is_absolute() or ".." in name.parts or ":" in name.parts[0]:
+        parts = member.filename.replace("\\", "/").split("/")
+        if not parts[0] or ":" in parts[0] or ".." in parts:
             raise Problem(f"{self.path} holds '{member.filename}', a path outside itself: do not trust this zip file")
         if member.file_size > LARGEST_MEMBER:
             raise Problem(f"{member.filename} in {self.path} is too large for a picture ({member.file_size:,} bytes)")
@@ -169,6 +169,6 @@ class Archive:
 
 
 def _ignored(name: str) -> bool:
-    parts = PurePosixPath(name).parts
+    parts = name.split("/")
     hidden = any(part.startswith(".") or part == "__MACOSX" for part in parts)
-    return hidden or parts[-1] in CLUTTER or PurePosixPath(name).stem.upper() in NOTES
+    return hidden or parts[-1] in CLUTTER or parts[-1].split(".")[0].upper() in NOTES

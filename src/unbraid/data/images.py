@@ -8,7 +8,6 @@ alone) and, if there are classes, whole numbers from 0 under `labels`. Arrays ar
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path, PurePosixPath
 from typing import Any, Literal
 
@@ -18,11 +17,9 @@ from numpy.typing import NDArray
 from unbraid.data.arrays import Stored, npy, npz
 from unbraid.data.files import Archive
 from unbraid.data.labels import Classed
-from unbraid.data.pictures import Kept, decode, header, resize
+from unbraid.data.pictures import Color, Kept, Reader, at_size, decode, header
 from unbraid.data.table import Bytes, Factor, Rows, Values
 from unbraid.errors import Problem
-
-Reader = Callable[[Rows], Bytes]
 
 
 class Images(Classed):
@@ -53,7 +50,7 @@ class Images(Classed):
     def values(self, rows: Rows) -> Values:
         return super().values(rows) if self.factors else np.zeros((len(rows), 0), np.int64)
 
-    def _from_files(self, archive: Archive, size: int, color: Literal["as_is", "grey", "rgb"]) -> None:
+    def _from_files(self, archive: Archive, size: int, color: Color) -> None:
         parts = _parts(archive)
         names = [name for part in parts.values() for name in part]
         channels = _channels(archive, names, color)
@@ -67,7 +64,7 @@ class Images(Classed):
             if table is not self:
                 self.test = table
 
-    def _from_array(self, path: Path, size: int, color: Literal["as_is", "grey", "rgb"]) -> None:
+    def _from_array(self, path: Path, size: int, color: Color) -> None:
         pictures, labels = _arrays(path)
         pixels = _channels_first(pictures, pictures.map(self.name))
         _check_range(pixels, pictures.where)
@@ -76,12 +73,8 @@ class Images(Classed):
             raise Problem(f"{pictures.where} is in colour: convert it to grey before, or leave color as it is")
         self.shape = (channels, size, size)
         repeats = channels // pixels.shape[1]
-
-        def read(rows: Rows) -> Bytes:
-            return resize(_to_bytes(pixels[rows]), size).repeat(repeats, 1)
-
-        ready = pixels.shape[2:] == (size, size)
-        self._read = read if ready else Kept(lambda row: read(np.array([row]))[0], len(pixels), self.shape)
+        stored = (channels, *pixels.shape[2:])
+        self._read = at_size(lambda rows: _to_bytes(pixels[rows]).repeat(repeats, 1), len(pixels), stored, size)
         self._classes(_labels(labels, len(pixels)), ())
 
     def _classes(self, labels: Any, names: tuple[str, ...]) -> None:
@@ -132,7 +125,7 @@ def _channels(archive: Archive, names: list[str], color: str) -> int:
     return 1 if grey else 3
 
 
-def _reader(archive: Archive, names: list[str], shape: tuple[int, int, int], color: Any) -> Reader:
+def _reader(archive: Archive, names: list[str], shape: tuple[int, int, int], color: Color) -> Reader:
     def read(row: int) -> Bytes:
         with archive.open(names[row]) as stream:
             return decode(stream, archive.where(names[row]), size=shape[1], color=color)

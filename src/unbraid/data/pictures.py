@@ -16,6 +16,7 @@ from unbraid.errors import Problem
 if TYPE_CHECKING:
     from PIL.Image import Image
 
+Reader = Callable[[Rows], Bytes]
 Color = Literal["as_is", "grey", "rgb"]
 GREY = ("1", "L", "LA", "La", "I;16", "I;16B", "I;16L")
 RGB = ("RGB", "RGBA", "RGBa", "RGBX", "P", "PA", "CMYK", "YCbCr", "LAB", "HSV")
@@ -71,6 +72,15 @@ class Kept:
                 self._known[row] = True
             out[i] = self._pixels[row]
         return out
+
+
+def at_size(read: Reader, count: int, shape: tuple[int, int, int], size: int) -> Reader:
+    """Reads pictures of this shape at another size."""
+    if size < 1:
+        raise Problem(f"size is {size}: a picture needs at least one pixel")
+    if shape[1:] == (size, size):
+        return read
+    return Kept(lambda row: resize(read(np.array([row])), size)[0], count, (shape[0], size, size))
 
 
 @contextmanager
