@@ -15,6 +15,7 @@ from typing import Any
 
 from unbraid.errors import Problem, unknown
 
+HERE = Path(__file__).parent
 KINDS = {"methods": "method", "data": "data set", "metrics": "metric"}
 
 
@@ -46,7 +47,7 @@ class Entry:
 @cache
 def entries(kind: str) -> dict[str, Entry]:
     """All entries of a kind: 'methods', 'data' or 'metrics'."""
-    found = (_read(kind, path) for path in sorted((Path(__file__).parent / kind).glob("*.py")))
+    found = (_read(kind, path) for path in sorted((HERE / kind).glob("*.py")))
     return {entry.name: entry for entry in found if entry}
 
 
@@ -70,12 +71,15 @@ def check(entry: Entry, given: dict[str, Any]) -> None:
 
 def sampling(kind: str) -> tuple[Argument, ...]:
     """The keyword arguments of the sampler of a batch kind, by the record's name."""
-    name = re.sub(r"(?<!^)(?=[A-Z])", "_", kind).lower()
-    tree = ast.parse((Path(__file__).parent / "data" / "sample.py").read_text())
-    for node in tree.body:
-        if isinstance(node, ast.FunctionDef) and node.name == name:
+    return signature("data/sample.py", re.sub(r"(?<!^)(?=[A-Z])", "_", kind).lower())
+
+
+def signature(file: str, function: str) -> tuple[Argument, ...]:
+    """The keyword arguments of a function in a file of the package."""
+    for node in ast.parse((HERE / file).read_text()).body:
+        if isinstance(node, ast.FunctionDef) and node.name == function:
             return tuple(_arguments(node, ast.get_docstring(node) or ""))
-    return ()
+    raise LookupError(f"{file} has no function {function}")
 
 
 def _read(kind: str, path: Path) -> Entry | None:

@@ -1,0 +1,33 @@
+"""The command line: list | run | score | report | data."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+from unbraid.cli import listing, report, run, score
+from unbraid.cli.parser import Parser
+from unbraid.errors import Problem
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Runs a command and gives the exit code."""
+    words = list(sys.argv[1:] if words is None else words)
+    try:
+        if words[:1] == ["run"]:
+            return run.main(words[1:])
+        parser = Parser(prog="unbraid", description="Learn disentangled representations and measure them.")
+        commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True, parser_class=Parser)
+        for module in (run, score, report, listing):
+            module.add(commands)
+        arguments = parser.parse(words)
+        code: int = arguments.main(arguments)
+        return code
+    except Problem as problem:
+        print(f"unbraid: {problem}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt as stop:
+        print(f"\nunbraid: {stop or 'stopped'}; the same command continues from there", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        return 0

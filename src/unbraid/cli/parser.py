@@ -1,0 +1,59 @@
+"""Argument parsers made from signatures, which suggest the nearest name for a misspelt one."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from unbraid.catalogue import Argument
+from unbraid.errors import unknown
+
+TYPES: dict[str, Callable[[str], Any]] = {"int": int, "float": float, "str": str}
+
+
+class Parser(argparse.ArgumentParser):
+    def __init__(self, **options: Any) -> None:
+        super().__init__(allow_abbrev=False, **options)
+
+    def parse(self, words: Sequence[str]) -> argparse.Namespace:
+        arguments, rest = self.parse_known_args(words)
+        for word in rest:
+            if word.startswith("-"):
+                raise unknown("option", word.partition("=")[0], self._flags(words))
+        if rest:
+            self.error(f"'{rest[0]}' is one word too many")
+        return arguments
+
+    def error(self, message: str) -> Any:
+        """A misspelt command gets the nearest one; everything else is argparse's own sentence."""
+        match = re.search(r"argument COMMAND: invalid choice: '(.*?)' \(choose from (.*)\)", message)
+        if match:
+            raise unknown("command", match[1], re.findall(r"[\w-]+", match[2]))
+        super().error(message)
+
+    def _flags(self, words: Sequence[str]) -> list[str]:
+        flags = [flag for action in self._actions for flag in action.option_strings]
+        for action in self._actions:
+            if isinstance(action, argparse._SubParsersAction):
+                for word in words:
+                    if word in action.choices:
+                        flags += action.choices[word]._flags(words)
+        return flags
+
+
+def add(group: argparse._ArgumentGroup, arguments: Iterable[Argument]) -> None:
+    """An option for each argument of a signature."""
+    for argument in arguments:
+        flag = f"--{argument.name.replace('_', '-')}"
+        kind = argument.type.removesuffix(" | None").strip()
+        shown = "required" if argument.required else f"default: {argument.default}"
+        text = f"{argument.meaning} ({kind}, {shown})".replace("%", "%%")
+        options: dict[str, Any] = {"dest": argument.name, "default": argparse.SUPPRESS, "help": text}
+        if kind == "bool":
+            group.add_argument(flag, action=argparse.BooleanOptionalAction, **options)
+            continue
+        if kind.startswith("Literal["):
+            options["choices"] = re.findall(r"'([^']*)'", kind.replace('"', "'"))
+        group.add_argument(flag, type=TYPES.get(kind, str), metavar=argument.name.upper(), **options)

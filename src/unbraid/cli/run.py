@@ -1,0 +1,108 @@
+"""`unbraid run`: train, encode, score and report."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from typing import Any
+
+from unbraid import catalogue, machine
+from unbraid.cli.parser import Parser
+from unbraid.cli.parser import add as add_options
+from unbraid.cli.show import print_scores
+from unbraid.errors import Problem
+
+TRAINING = ("steps", "batch", "seed", "out", "device", "threads", "save_every")
+SUMMARY = "train a method on a data set, score it and write a report"
+
+
+def add(commands: argparse._SubParsersAction[Parser]) -> None:
+    """For the list of commands only; `main` reads the words itself, since the options depend on method and data."""
+    commands.add_parser("run", help=SUMMARY, add_help=False)
+
+
+def main(words: list[str]) -> int:
+    method = words[0] if words and not words[0].startswith("-") else None
+    if method is None:
+        if {"-h", "--help"} & set(words):
+            print(_parser("METHOD", _option(words, "--data")).format_help() + "\n" + _all_methods(), end="")
+            return 0
+        raise Problem("say which method to run, as in 'unbraid run beta_vae'; 'unbraid list methods' shows them all")
+    entry = catalogue.find("methods", method)
+    data = catalogue.find("data", _option(words, "--data"))
+    parser = _parser(method, data.name)
+    sampling = catalogue.sampling(entry.traits["eats"])
+    add_options(parser.add_argument_group(entry.name, entry.summary), entry.arguments)
+    add_options(parser.add_argument_group("drawing of batches"), sampling)
+    given = vars(parser.parse(words[1:]))
+
+    def take(arguments: tuple[catalogue.Argument, ...]) -> dict[str, Any]:
+        return {argument.name: given[argument.name] for argument in arguments if argument.name in given}
+
+    chosen = {argument.name: given.get(argument.name, argument.default) for argument in sampling}
+    training = take(catalogue.signature("train.py", "fit"))
+    if given.get("data_root"):
+        os.environ["UNBRAID_DATA"] = given["data_root"]
+    machine.prepare_threads(given.get("threads"))
+    return _run(entry, data, take(entry.arguments), take(data.arguments), chosen, training, given)
+
+
+def _run(
+    entry: catalogue.Entry,
+    data: catalogue.Entry,
+    method_arguments: dict[str, Any],
+    data_arguments: dict[str, Any],
+    sampling: dict[str, Any],
+    training: dict[str, Any],
+    given: dict[str, Any],
+) -> int:
+    from unbraid import api
+
+    table = api.load_data(data.name, **data_arguments)
+    method = api.build(entry.name, table, seed=training.get("seed", 0), **method_arguments)
+    run = api.fit(method, table, sampling=sampling, show=not given["quiet"], **training)
+    if not (run.path / "codes.npz").exists():
+        api.represent(run, method, table, points=given["points"])
+    if not (run.path / "scores.json").exists():
+        api.score(run)
+    page = api.report(run)
+    print_scores(run.scores(), run.path.name)
+    print(f"report: {page}")
+    return 0
+
+
+def _parser(method: str, data: str) -> Parser:
+    parser = Parser(
+        prog=f"unbraid run {method}",
+        usage=f"unbraid run {method} [--data NAME] [options]",
+        description=f"{SUMMARY[0].upper()}{SUMMARY[1:]}. The same command again continues a run that was stopped.",
+    )
+    training = parser.add_argument_group("training")
+    training.add_argument("--data", metavar="NAME", help="data set (default: dsprites)")
+    options = [argument for argument in catalogue.signature("train.py", "fit") if argument.name in TRAINING]
+    add_options(training, options)
+    training.add_argument("--points", type=int, default=10_000, help="images to encode for the scores (default: 10000)")
+    training.add_argument("--data-root", metavar="DIR", help="folder of data files (default: UNBRAID_DATA)")
+    training.add_argument("--quiet", action="store_true", help="no progress bar")
+    entry = catalogue.find("data", data)
+    add_options(parser.add_argument_group(f"data set {data}", entry.summary), entry.arguments)
+    return parser
+
+
+def _all_methods() -> str:
+    """The options of every method, for the help."""
+    text = ""
+    for entry in catalogue.entries("methods").values():
+        parser = Parser(usage=argparse.SUPPRESS, add_help=False)
+        add_options(parser.add_argument_group(f"method {entry.name}", entry.summary), entry.arguments)
+        text += parser.format_help().lstrip() + "\n"
+    return text
+
+
+def _option(words: list[str], flag: str) -> str:
+    for i, word in enumerate(words):
+        if word == flag and i + 1 < len(words):
+            return words[i + 1]
+        if word.startswith(f"{flag}="):
+            return word.partition("=")[2]
+    return "dsprites"

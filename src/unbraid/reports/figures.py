@@ -1,0 +1,81 @@
+"""Pictures as text that a page can hold: SVG for charts, PNG data for images. Drawn with matplotlib and Pillow."""
+
+from __future__ import annotations
+
+import base64
+import io
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+
+INK, ACCENT = "#1f2933", "#2563a8"
+
+
+def curves(rows: list[dict[str, float]]) -> str:
+    """One small chart for each loss term."""
+    names = [name for name in dict.fromkeys(name for row in rows for name in row) if name != "step"]
+    across = min(len(names), 3)
+    figure = _figure(3.4 * across, 2.1 * -(-len(names) // across))
+    for place, name in enumerate(names, 1):
+        axis = figure.add_subplot(-(-len(names) // across), across, place)
+        points = [(row["step"], row[name]) for row in rows if name in row]
+        steps, values = zip(*points, strict=True)
+        axis.plot(steps, values, color=ACCENT, linewidth=1.2)
+        axis.set_title(name, loc="left", fontsize=9, color=INK)
+        late = np.array(values[len(values) // 10 :])
+        if len(late) > 2 and np.ptp(late) > 0:  # the first steps would flatten all that follows
+            axis.set_ylim(late.min() - 0.05 * np.ptp(late), late.max() + 0.05 * np.ptp(late))
+        _plain(axis)
+    return _svg(figure)
+
+
+def heat_map(matrix: NDArray[Any], rows: list[str], columns: list[str], label: str) -> str:
+    """A matrix with its values written in the cells."""
+    figure = _figure(1.6 + 0.85 * len(columns), 1.1 + 0.3 * len(rows))
+    axis = figure.add_subplot()
+    image = axis.imshow(matrix, cmap="Blues", vmin=0, aspect="auto")
+    axis.set_xticks(range(len(columns)), columns, fontsize=8)
+    axis.set_yticks(range(len(rows)), rows, fontsize=8)
+    axis.tick_params(length=0)
+    for (i, j), value in np.ndenumerate(matrix):
+        dark = value > 0.6 * matrix.max()
+        axis.text(j, i, f"{value:.2f}", ha="center", va="center", fontsize=7, color="white" if dark else INK)
+    figure.colorbar(image, label=label).outline.set_visible(False)
+    for spine in axis.spines.values():
+        spine.set_visible(False)
+    return _svg(figure)
+
+
+def strip(images: NDArray[np.uint8], gap: int = 2) -> str:
+    """Images [n, c, h, w] side by side, as a data address."""
+    n, channels, height, width = images.shape
+    sheet = np.full((height, n * (width + gap) - gap, channels), 255, np.uint8)
+    for i, image in enumerate(images):
+        sheet[:, i * (width + gap) : i * (width + gap) + width] = image.transpose(1, 2, 0)
+    picture = Image.fromarray(sheet if channels == 3 else sheet[..., 0])
+    buffer = io.BytesIO()
+    picture.save(buffer, "PNG", optimize=True)
+    return "data:image/png;base64," + base64.b64encode(buffer.getvalue()).decode()
+
+
+def _figure(width: float, height: float) -> Any:
+    from matplotlib.figure import Figure
+
+    return Figure(figsize=(width, height), layout="constrained")
+
+
+def _plain(axis: Any) -> None:
+    axis.tick_params(labelsize=7, colors=INK)
+    for side in ("top", "right"):
+        axis.spines[side].set_visible(False)
+
+
+def _svg(figure: Any) -> str:
+    import matplotlib
+
+    text = io.StringIO()
+    with matplotlib.rc_context({"svg.fonttype": "none", "font.family": "sans-serif", "svg.hashsalt": "unbraid"}):
+        figure.savefig(text, format="svg", transparent=True, metadata={"Date": None})
+    return text.getvalue()[text.getvalue().index("<svg") :]

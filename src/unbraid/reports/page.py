@@ -1,0 +1,167 @@
+"""A run as one self-contained HTML page: what was run, what it cost, what it scores and what it learned to draw."""
+
+from __future__ import annotations
+
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unbraid import catalogue, history
+from unbraid.reports import figures
+from unbraid.run import Run, write
+
+STYLE = """
+body { font: 15px/1.5 system-ui, sans-serif; color: #1f2933; background: #fff; max-width: 60rem; margin: 2rem auto;
+       padding: 0 1.2rem; }
+h1 { font-size: 1.6rem; margin-bottom: .2rem; } h2 { font-size: 1.15rem; margin-top: 2.2rem; }
+pre { background: #f3f5f7; padding: .8rem 1rem; border-radius: 6px; white-space: pre-wrap; font-size: .85rem; }
+table { border-collapse: collapse; } td, th { padding: .3rem .9rem .3rem 0; text-align: left; vertical-align: top; }
+td.number { font-variant-numeric: tabular-nums; white-space: nowrap; } th { color: #52606d; font-weight: 600; }
+tr { border-bottom: 1px solid #e4e7eb; } .note { color: #52606d; font-size: .88rem; max-width: 46rem; }
+.warning { color: #8a5300; font-size: .85rem; } svg { max-width: 100%; height: auto; }
+img { image-rendering: pixelated; display: block; width: 100%; }
+.latent { display: grid; grid-template-columns: 9.5rem 1fr; gap: .9rem; align-items: center; margin: .35rem 0; }
+.latent span { font-size: .85rem; line-height: 1.3; } .latent b { font-size: .95rem; } .dead { opacity: .45; }
+"""
+
+
+def report(run: Run) -> Path:
+    """Writes report.html from the run's files, and gives its path."""
+    codes = run.arrays("codes.npz")
+    pictures = run.arrays("pictures.npz") if (run.path / "pictures.npz").exists() else {}
+    scores = run.scores()
+    parts = [_header(run), _scores(scores, codes), _pictures(pictures, codes, scores), _curves(run), _facts(run)]
+    title = escape(f"{run.plan.method} on {run.plan.data}")
+    page = (
+        f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{title}</title>'
+        f'<meta name="viewport" content="width=device-width"><style>{STYLE}</style></head><body>'
+        + "".join(parts)
+        + "</body></html>"
+    )
+    path = run.path / "report.html"
+    write(path, page.encode())
+    return path
+
+
+def _header(run: Run) -> str:
+    plan = run.plan
+    summary = catalogue.entries("methods")[plan.method].summary if plan.method in catalogue.entries("methods") else ""
+    return (
+        f"<h1>{escape(plan.method)} on {escape(plan.data)}</h1>"
+        f'<p class="note">{escape(summary)}</p>'
+        f"<p>{plan.steps:,} steps of {plan.batch}, seed {plan.seed}. To repeat it:</p><pre>{escape(plan.command)}</pre>"
+    )
+
+
+def _scores(scores: dict[str, dict[str, Any]], codes: dict[str, NDArray[Any]]) -> str:
+    if not scores:
+        return (
+            '<h2>Scores</h2><p class="note">No factors are known for this data set, so nothing can be scored '
+            "against them: look at the traversals.</p>"
+        )
+    rows = []
+    for name, score in scores.items():
+        entry = catalogue.entries("metrics").get(name)
+        meaning = escape(entry.summary if entry else "")
+        cautions = "".join(f'<div class="warning">{escape(text)}</div>' for text in score["warnings"])
+        interval = "" if score["low"] is None else f"{score['low']:.3f} to {score['high']:.3f}"
+        rows.append(
+            f'<tr><td>{escape(name)}</td><td class="number"><b>{_number(score["value"])}</b></td>'
+            f'<td class="number">{interval}</td><td class="number">{_number(score["null"])}</td>'
+            f'<td><span class="note">{meaning}</span>{cautions}</td></tr>'
+        )
+    n = len(codes["factors"])
+    return (
+        "<h2>Scores</h2><table><tr><th>metric</th><th>value</th><th>95 % interval</th><th>by chance</th>"
+        f"<th>what it says</th></tr>{''.join(rows)}</table>"
+        f'<p class="note">From the codes of {n:,} images. "By chance" is the same metric when the codes are shuffled '
+        "against the factors.</p>" + _information(scores, codes)
+    )
+
+
+def _information(scores: dict[str, dict[str, Any]], codes: dict[str, NDArray[Any]]) -> str:
+    matrix, factors = _known(scores, codes)
+    if matrix is None:
+        return ""
+    latents = [f"z{i}" for i in range(len(matrix))]
+    return (
+        "<h2>What each latent knows of each factor</h2>"
+        + figures.heat_map(matrix, latents, factors, "nats")
+        + '<p class="note">Mutual information in nats. A disentangled code has one dark cell in each column, '
+        "each in a row of its own.</p>"
+    )
+
+
+def _known(
+    scores: dict[str, dict[str, Any]], codes: dict[str, NDArray[Any]]
+) -> tuple[NDArray[np.float64] | None, list[str]]:
+    """The mutual information matrix [d, k] that MIG is made of, and the names of its factors."""
+    if "mig" not in scores:
+        return None, []
+    names = [str(name) for name in codes["factor_names"]]
+    kept = scores["mig"]["params"].get("factors", range(len(names)))
+    factors = [names[i] if isinstance(i, int) else str(i) for i in kept]
+    return np.array(scores["mig"]["parts"]["mutual_information"]), factors
+
+
+def _pictures(
+    pictures: dict[str, NDArray[Any]], codes: dict[str, NDArray[Any]], scores: dict[str, dict[str, Any]]
+) -> str:
+    if not pictures:
+        return ""
+    text = (
+        "<h2>Reconstructions</h2><div class=latent><span>originals</span>"
+        f'<img alt="originals" src="{figures.strip(pictures["originals"])}"></div>'
+        "<div class=latent><span>reconstructions</span>"
+        f'<img alt="reconstructions" src="{figures.strip(pictures["reconstructions"])}"></div>'
+    )
+    for name, sweeps in pictures.items():
+        if name.startswith("traversals_"):
+            text += _traversals(name.removeprefix("traversals_"), sweeps, codes, scores)
+    return text
+
+
+def _traversals(
+    block: str, sweeps: NDArray[Any], codes: dict[str, NDArray[Any]], scores: dict[str, dict[str, Any]]
+) -> str:
+    """A row for each latent, the most informative first."""
+    kl = codes.get(f"kl_{block}")
+    matrix, factors = _known(scores, codes)
+    weight = kl if kl is not None else codes[f"codes_{block}"].std(0)
+    rows = []
+    for latent in np.argsort(-weight):
+        label = f"<b>{block}{latent}</b>"
+        if kl is not None:
+            label += f"<br>{kl[latent]:.2f} nats"
+        if matrix is not None and len(matrix) == len(sweeps) and matrix[latent].max() > 0.05:
+            label += f"<br>mostly {escape(factors[int(matrix[latent].argmax())])}"
+        dead = " dead" if weight[latent] < 0.05 else ""
+        picture = f'<img alt="traversal of {block}{latent}" src="{figures.strip(sweeps[latent])}">'
+        rows.append(f'<div class="latent{dead}"><span>{label}</span>{picture}</div>')
+    return (
+        f"<h2>Traversals of {escape(block)}</h2><p class=note>Each row moves one latent from the 2nd to the 98th "
+        "percentile of its codes and holds the others where the first picture above has them. In nats: how much the "
+        "latent carries (KL to the prior). Pale rows carry nothing.</p>" + "".join(rows)
+    )
+
+
+def _curves(run: Run) -> str:
+    rows = history.read(run.path / "history.csv")
+    if not rows:
+        return ""
+    return f'<h2>Training</h2>{figures.curves(rows)}<p class="note">Nats per sample, against steps.</p>'
+
+
+def _facts(run: Run) -> str:
+    versions = ", ".join(f"{name} {number}" for name, number in run.config["versions"].items())
+    return (
+        f'<h2>How it was made</h2><p class="note">Run {escape(run.path.name)}, commit '
+        f"{escape(run.config['commit'] or 'unknown')}; {escape(versions)}.</p>"
+    )
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None else f"{value:.3f}"
