@@ -180,7 +180,7 @@ TRIES = 1000
 class Grid(Product, ABC):
     """Every combination of the factors exists once; rows count through them, the last factor fastest."""
 
-    gives = ("Images", "Pairs")
+    gives: tuple[str, ...] = ("Images", "Pairs")
 
     @property
     def sizes(self) -> tuple[int, ...]:

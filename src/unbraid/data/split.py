@@ -1,0 +1,131 @@
+"""Parts of a table: held-out rows, correlated factors, any rows."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unbraid.data.table import Bytes, Product, Rows, Table, Values, until_found
+from unbraid.errors import Problem
+
+
+class Subset(Table):
+    """Some rows of a table, in a given order, perhaps more than once."""
+
+    def __init__(self, table: Table, rows: Rows) -> None:
+        self.arguments = table.arguments
+        self.table, self.chosen = table, rows
+        self.name, self.shape, self.factors, self.gives = table.name, table.shape, table.factors, table.gives
+        self.label, self.nuisances, self.groups, self.shared = table.label, table.nuisances, table.groups, table.shared
+        self.background = table.background
+        self.order = np.argsort(rows, kind="stable")
+
+    def __len__(self) -> int:
+        return len(self.chosen)
+
+    @property
+    def changeable(self) -> int:
+        return self.table.changeable
+
+    def images(self, rows: Rows) -> Bytes:
+        return self.table.images(self.chosen[rows])
+
+    def values(self, rows: Rows) -> Values:
+        return self.table.values(self.chosen[rows])
+
+    def change(self, rows: Rows, k: NDArray[np.int64], rng: np.random.Generator) -> Rows:
+        return until_found(lambda rows, k: self._find(self.table.change(self.chosen[rows], k, rng)), rows, k)
+
+    def partner(self, rows: Rows, rng: np.random.Generator) -> Rows:
+        return until_found(lambda rows, _: self._find(self.table.partner(self.chosen[rows], rng)), rows, rows)
+
+    def _find(self, wanted: Rows) -> Rows:
+        place = np.searchsorted(self.chosen, wanted, sorter=self.order)
+        rows: Rows = self.order[np.minimum(place, len(self) - 1)]
+        rows[self.chosen[rows] != wanted] = -1
+        return rows
+
+
+def part(table: Table, rows: Rows) -> Table:
+    """The table with these rows alone."""
+    return table.only(rows) if isinstance(table, Product) else Subset(table, rows)
+
+
+def hold_out(
+    table: Table,
+    *,
+    fraction: float = 0.0,
+    count: int = 0,
+    where: Mapping[str, Collection[int]] | None = None,
+    seed: int = 0,
+) -> Table:
+    """The table without some rows, which become its `test`. Give one of the first three arguments.
+
+    Args:
+        fraction: of the rows, drawn at random
+        count: of the rows, drawn at random
+        where: factor -> its held-out values; several factors hold out their combinations
+        seed: of the draw
+    """
+    if sum(map(bool, (fraction, count, where))) != 1:
+        raise Problem("hold_out needs exactly one of fraction, count and where")
+    if count < 0 or not 0 <= fraction <= 1:
+        raise Problem(f"hold_out needs a fraction between 0 and 1 or a count above 0, not {fraction or count}")
+    if where:
+        values = table.values(np.arange(len(table)))
+        out = np.all([np.isin(values[:, table.column(name)], list(chosen)) for name, chosen in where.items()], 0)
+        test, train = np.flatnonzero(out), np.flatnonzero(~out)
+    else:
+        count = count or round(fraction * len(table))
+        order = np.random.default_rng(seed).permutation(len(table))
+        test, train = order[:count], order[count:]
+    if not len(test) or not len(train):
+        asked = f"where={dict(where)}" if where else f"fraction={fraction}" if fraction else f"count={count}"
+        raise Problem(f"{asked} would hold out {len(test)} of the {len(table)} rows of '{table.name}'")
+    kept = part(table, np.sort(train))
+    kept.test = part(table, np.sort(test))
+    return kept
+
+
+def joint(sizes: tuple[int, int], strength: float) -> NDArray[np.float64]:
+    """p(a, b) ~ exp(-(a - b)^2 / 2 sigma^2) with both factors scaled to [0, 1] (Träuble et al., 2021, section 3)."""
+    if not strength > 0:
+        raise Problem(
+            f"the strength of a correlation is its width sigma, above 0, not {strength}: 0.1 is strong, 0.4 mild"
+        )
+    a, b = (np.linspace(0, 1, size) for size in sizes)
+    p = np.exp(-((a[:, None] - b) ** 2) / (2 * strength**2))
+    return np.asarray(p / p.sum())
+
+
+def correlate(table: Table, factors: tuple[str, str], strength: float, *, count: int = 0, seed: int = 0) -> Table:
+    """Rows drawn with replacement so that two factors are correlated as `joint` says; the others stay as they were.
+
+    Args:
+        count: number of rows to draw; as many as the table has where it is 0
+        seed: of the draw
+    """
+    first, second = (table.column(name) for name in factors)
+    if first == second:
+        raise Problem(f"{factors[0]} cannot be correlated with itself")
+    if count < 0:
+        raise Problem(f"the number of correlated rows must be above 0, not {count}")
+    sizes = (table.factors[first].size, table.factors[second].size)
+    values = table.values(np.arange(len(table)))
+    cells = values[:, first] * sizes[1] + values[:, second]  # [rows]
+    order, counts = np.argsort(cells, kind="stable"), np.bincount(cells, minlength=sizes[0] * sizes[1])
+    p = joint(sizes, strength).ravel() * (counts > 0)
+    rng = np.random.default_rng(seed)
+    drawn = rng.choice(len(p), count or len(table), p=p / p.sum())
+    rows = order[np.cumsum(counts)[drawn] - counts[drawn] + rng.integers(0, counts[drawn])]
+    correlated = part(table, rows)
+    correlated.test = table.test
+    return correlated
+
+
+def narrow(table: Product, to: Table) -> None:
+    """Makes a table one of its own parts, its `test` included."""
+    assert isinstance(to, Product)
+    table.chosen, table.test = to.chosen, to.test
