@@ -9,9 +9,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from unbraid.data.split import correlate, hold_out, narrow
 from unbraid.data.table import Bytes, Factor, Grid, Values
 from unbraid.errors import Problem
 
+FACTORS = (Factor("shape", 3), Factor("scale", 6), Factor("orientation", 40), Factor("posX", 32), Factor("posY", 32))
 SCALE = np.linspace(0.5, 1.0, 6)
 ANGLE = np.linspace(0.0, 2 * np.pi, 40)  # both ends are there, as in the original: the first and the last are one angle
 CENTRE = 16 + 32 * np.linspace(0.0, 1.0, 32)  # pixels of the 64 x 64 picture, as all lengths below
@@ -29,24 +31,39 @@ class DSprites(Grid):
 
     Args:
         size: height and width of the pictures in pixels
+        correlated: sigma of p(posX, scale) ~ exp(-(posX - scale)^2 / 2 sigma^2), both in [0, 1]; 0 for the whole grid
+        train_rows: number of rows to train on where the factors are correlated
+        test_rows: number of rows held out before, with independent factors
+        draw: seed of the rows that are drawn
     """
 
     name = "dsprites"
-    factors = (
-        Factor("shape", 3),
-        Factor("scale", 6),
-        Factor("orientation", 40),
-        Factor("posX", 32),
-        Factor("posY", 32),
-    )
+    gives = ("Images", "Pairs")
+    factors = FACTORS
 
-    def __init__(self, *, size: int = 64) -> None:
-        if size < 8:
-            raise Problem(f"size is {size}: a sprite needs pictures of at least 8 x 8 pixels")
-        self.shape = (1, size, size)
+    def __init__(
+        self,
+        *,
+        size: int = 64,
+        correlated: float = 0.0,
+        train_rows: int = 200_000,
+        test_rows: int = 50_000,
+        draw: int = 0,
+    ) -> None:
+        self.shape = (1, fitting(size), size)
+        if correlated:
+            rest = hold_out(self, count=test_rows, seed=draw)
+            narrow(self, correlate(rest, ("posX", "scale"), correlated, count=train_rows, seed=draw))
 
     def render(self, values: Values) -> Bytes:
         return sprites(values, self.shape[1])[:, None]
+
+
+def fitting(size: int) -> int:
+    """The size of a picture, if a sprite fits on it."""
+    if size < 8:
+        raise Problem(f"size is {size}: a sprite needs pictures of at least 8 x 8 pixels")
+    return size
 
 
 def sprites(values: Values, size: int) -> Bytes:
