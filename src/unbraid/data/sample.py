@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable
-from typing import Any
+from pathlib import Path
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -13,14 +15,16 @@ from unbraid.data.table import Rows, Table
 from unbraid.errors import Problem
 
 
-def sampler(
-    table: Table, kind: type[Batch], *, batch: int, seed: int, **sampling: Any
-) -> Callable[[int], Batch]:
+def sampler(table: Table, kind: type[Batch], *, batch: int, seed: int, **sampling: Any) -> Callable[[int], Batch]:
     """The function from step to batch; `sampling` are the keyword arguments of the kind's own function below."""
-    if kind.__name__ not in table.gives:
-        raise Problem(f"'{table.name}' cannot give {kind.__name__}: it gives {', '.join(table.gives)}")
+    anything_goes = kind is Views and sampling.get("views_of") == "instance"
+    if kind.__name__ not in table.gives and not anything_goes:
+        able = ", ".join(sets_that_give(kind.__name__))
+        raise Problem(f"'{table.name}' cannot give {kind.__name__}, only {', '.join(table.gives)}: these can: {able}")
     if batch < 1:
         raise Problem(f"a batch needs at least one sample, not {batch}")
+    if seed < 0:
+        raise Problem(f"the seed must not be negative, and is {seed}")
     draw = DRAW[kind]
 
     def at(step: int) -> Batch:
@@ -50,7 +54,7 @@ def pairs(table: Table, rng: np.random.Generator, n: int, *, changed: int = 1) -
     Args:
         changed: number of factors in which the two images of a pair differ; 0 draws it anew for each pair
     """
-    varying = sum(factor.size > 1 for factor in table.factors)
+    varying = table.changeable
     if not 0 <= changed <= varying:
         raise Problem(f"pairs of '{table.name}' can differ in 1 to {varying} factors (0: drawn), not {changed}")
     rows = _rows(table, rng, n)
@@ -60,14 +64,18 @@ def pairs(table: Table, rng: np.random.Generator, n: int, *, changed: int = 1) -
     return Pairs(_tensor(rows), _tensor(both[:n]), _tensor(both[n:]), _tensor(k))
 
 
-def views(table: Table, rng: np.random.Generator, n: int) -> Views:
-    """Two views of the same thing; `y` tells the things apart."""
-    assert table.label is not None
+def views(table: Table, rng: np.random.Generator, n: int, *, views_of: Literal["class", "instance"] = "class") -> Views:
+    """Two views of the same thing; `y` tells the things apart.
+
+    Args:
+        views_of: class (other instances of the shared classes) or instance (one image twice, to be augmented)
+    """
     rows = _rows(table, rng, n)
+    if views_of == "instance":
+        x = _tensor(table.images(rows))
+        return Views(_tensor(rows), x, x, _tensor(rows))
     both = table.images(np.concatenate([rows, table.partner(rows, rng)]))
-    return Views(
-        _tensor(rows), _tensor(both[:n]), _tensor(both[n:]), _tensor(table.values(rows)[:, table.column(table.label)])
-    )
+    return Views(_tensor(rows), _tensor(both[:n]), _tensor(both[n:]), _tensor(table.shared_label(rows)))
 
 
 def target_background(table: Table, rng: np.random.Generator, n: int) -> TargetBackground:
@@ -75,9 +83,7 @@ def target_background(table: Table, rng: np.random.Generator, n: int) -> TargetB
     assert table.background is not None
     rows = _rows(table, rng, n)
     others = _rows(table.background, rng, n)
-    return TargetBackground(
-        _tensor(rows), _tensor(table.images(rows)), _tensor(table.background.images(others))
-    )
+    return TargetBackground(_tensor(rows), _tensor(table.images(rows)), _tensor(table.background.images(others)))
 
 
 DRAW: dict[type[Batch], Callable[..., Batch]] = {
@@ -87,6 +93,23 @@ DRAW: dict[type[Batch], Callable[..., Batch]] = {
     Views: views,
     TargetBackground: target_background,
 }
+
+
+def sets_that_give(kind: str) -> list[str]:
+    """The data sets whose class says that it gives a kind of batch; read from the source, so that nothing is loaded."""
+    found = []
+    for path in sorted(Path(__file__).parent.glob("*.py")):
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.ClassDef) and node.name.lower() == path.stem.replace("_", ""):
+                given = [line.value for line in node.body if _assigns(line, "gives")]  # type: ignore[attr-defined]
+                if any(kind in ast.literal_eval(value) for value in given):
+                    found.append(path.stem)
+    return found
+
+
+def _assigns(line: ast.stmt, name: str) -> bool:
+    targets = line.targets if isinstance(line, ast.Assign) else [line.target] if isinstance(line, ast.AnnAssign) else []
+    return any(isinstance(target, ast.Name) and target.id == name for target in targets)
 
 
 def _rows(table: Table, rng: np.random.Generator, n: int) -> Rows:

@@ -79,13 +79,20 @@ class Table(Configured, ABC):
         raise TypeError(f"{self.name} gives no pairs")
 
     def partner(self, rows: Rows, rng: np.random.Generator) -> Rows:
-        """For each row, another that shares what the table's views share."""
+        """For each row, another that shows other instances of the shared factors' classes."""
         raise TypeError(f"{self.name} gives no views")
 
     @property
     def changeable(self) -> int:
         """In how many factors the images of a pair can differ."""
         return sum(factor.size > 1 for factor in self.factors)
+
+    def shared_label(self, rows: Rows) -> NDArray[np.int64]:
+        """The values of the factors that views share, as one number, the last factor fastest, [n]."""
+        values = self.values(rows)
+        columns: Any = tuple(values[:, self.column(name)] for name in self.shared)
+        labels: NDArray[np.int64] = np.ravel_multi_index(columns, self.spec.shared).astype(np.int64)
+        return labels
 
     def column(self, name: str) -> int:
         """Where a factor stands among the columns of `values`."""
