@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from unbraid.data.files import Archive, either, read_raw
+from unbraid.data.files import Archive, choice, either, read_raw
 from unbraid.data.labels import Classed
 from unbraid.data.pictures import Kept, Reader, at_size, decode
 from unbraid.data.roots import place
@@ -28,8 +28,7 @@ class CIFAR10(Classed):
     Pictures in a folder or zip are named train/<class>/<any name> and test/<class>/<any name>, 5,000 and 1,000 a class.
 
     Args:
-        path: folder with data_batch_1.bin and the other files, or its parent, or a folder or zip of pictures; empty:
-            the folder cifar10 in the data root
+        path: folder of data_batch_1.bin etc., or of pictures, or a zip; empty: the folder cifar10 in the data root
         split: train or test
         size: height and width in pixels; the files have 32
     """
@@ -38,16 +37,18 @@ class CIFAR10(Classed):
     gives = ("Images", "Labelled", "Views")
     factors = (Factor("class", 10),)
     label = "class"
+    shared = ("class",)
     class_names = CLASSES
     per_file = 10_000
     per_class = (("train", 5_000), ("test", 1_000))
 
     def __init__(self, *, path: str = "", split: Literal["train", "test"] = "train", size: int = 32) -> None:
+        per_class = choice("split", split, self.per_class)
         where = find(place(self.name, path))
         if (where / FILES["train"][0]).exists():
             read, self.labels = read_batches([where / name for name in FILES[split]], self.per_file)
         else:
-            read, self.labels = read_files(Archive(where), split, dict(self.per_class)[split])
+            read, self.labels = read_files(Archive(where), split, per_class)
         self.shape = (3, size, size)
         self._read = at_size(read, len(self.labels), (3, 32, 32), size)
         if split == "train":

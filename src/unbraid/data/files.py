@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import math
+import os
 import stat
 import struct
 import zipfile
@@ -12,12 +13,15 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
+from typing import IO, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from unbraid.errors import Problem
+from unbraid.data.roots import place
+from unbraid.errors import Problem, unknown
+
+Value = TypeVar("Value")
 
 CHUNK = 1 << 20  # bytes read at a time, so that a header cannot make us allocate what the file does not hold
 IDX_TYPES = {8: ">u1", 9: ">i1", 11: ">i2", 12: ">i4", 13: ">f4", 14: ">f8"}
@@ -49,6 +53,19 @@ def either(folder: Path, names: tuple[str, ...], fetch: str) -> Path:
     raise Problem(f"{folder / names[0]} does not exist: {how}")
 
 
+def located(name: str, path: str, file: str) -> Path:
+    """The one file of a set: `path` itself or in that folder; empty: in the set's folder in the data root."""
+    where = place(name, path)
+    return either(where, (file,), name) if where.is_dir() or not path else where
+
+
+def choice(argument: str, value: str, choices: tuple[tuple[str, Value], ...]) -> Value:
+    """What goes with the chosen value."""
+    if value not in dict(choices):
+        raise unknown(argument, value, dict(choices))
+    return dict(choices)[value]
+
+
 @contextmanager
 def unpacked(path: Path, what: str) -> Iterator[IO[bytes]]:
     """The bytes of a file, gunzipped where it starts like a gz file whatever its name is."""
@@ -73,7 +90,7 @@ def exactly(stream: IO[bytes], size: int) -> bytes:
     return b"".join(parts)
 
 
-def read_idx(path: Path, shape: tuple[int, ...] | None = None, dtype: str = "u1") -> NDArray[np.generic]:
+def read_idx(path: Path, shape: tuple[int, ...] | None = None, dtype: str = "u1") -> NDArray[Any]:
     """An array in the idx format of MNIST, big-endian, gz or raw, in the machine's byte order.
 
     Args:
@@ -89,7 +106,7 @@ def read_idx(path: Path, shape: tuple[int, ...] | None = None, dtype: str = "u1"
         return _body(path, stream, sizes, np.dtype(IDX_TYPES[kind]), shape, np.dtype(dtype))
 
 
-def read_norb(path: Path, shape: tuple[int, ...] | None = None, dtype: str = "u1") -> NDArray[np.generic]:
+def read_norb(path: Path, shape: tuple[int, ...] | None = None, dtype: str = "u1") -> NDArray[Any]:
     """A binary matrix of the NORB data (named .mat, but not MATLAB's), little-endian, gz or raw.
 
     Args:
@@ -109,10 +126,10 @@ def _body(
     path: Path,
     stream: IO[bytes],
     sizes: tuple[int, ...],
-    stored: np.dtype[np.generic],
+    stored: np.dtype[Any],
     shape: tuple[int, ...] | None,
-    dtype: np.dtype[np.generic],
-) -> NDArray[np.generic]:
+    dtype: np.dtype[Any],
+) -> NDArray[Any]:
     if min(sizes) < 0 or (shape and sizes != shape):
         raise Problem(f"{path} has shape {sizes} instead of {shape or 'sizes from 0'}")
     if stored.newbyteorder("=") != dtype:
@@ -140,7 +157,7 @@ class Archive:
         self._zip: zipfile.ZipFile | None = None
         with reading(path, "a folder or a zip file"):
             if stat.S_ISDIR(path.stat().st_mode):
-                found = (file.relative_to(path).as_posix() for file in path.rglob("*") if not file.is_dir())
+                found = _below(path)
             else:
                 self._zip = zipfile.ZipFile(path)
                 found = (self._inside(member) for member in self._zip.infolist() if not member.is_dir())
@@ -168,7 +185,43 @@ class Archive:
         return member.filename
 
 
+def _below(folder: Path) -> Iterator[str]:
+    for at, _, files in os.walk(folder, onerror=_refuse):
+        prefix = Path(at).relative_to(folder).as_posix() + "/"
+        yield from (f"{prefix.removeprefix('./')}{file}" for file in files)
+
+
+def _refuse(error: OSError) -> None:
+    raise error
+
+
 def _ignored(name: str) -> bool:
     parts = name.split("/")
     hidden = any(part.startswith(".") or part == "__MACOSX" for part in parts)
     return hidden or parts[-1] in CLUTTER or parts[-1].split(".")[0].upper() in NOTES
+
+
+def read_mat(path: Path, key: str, shape: tuple[int, ...], dtype: str = "") -> NDArray[Any]:
+    """A numeric array of a MATLAB file, whose shape is looked at before it is read.
+
+    Args:
+        shape: refuse any other
+        dtype: refuse any other, where it is given
+    """
+    from scipy.io import loadmat, whosmat
+
+    with reading(path, f"a MATLAB file with '{key}'"):
+        size = path.stat().st_size
+        try:
+            found = {name: (sizes, kind) for name, sizes, kind in whosmat(path)} if size else {}
+            array = loadmat(path, variable_names=[key])[key] if found.get(key, ((), ""))[0] == shape else None
+        except PermissionError:
+            raise
+        except Exception as error:  # scipy raises anything on a broken file
+            raise Problem(f"{path} is broken: expected a MATLAB file with '{key}'") from error
+    if array is None:
+        has = ", ".join(f"'{name}' {sizes}" for name, (sizes, _) in found.items()) or "nothing"
+        raise Problem(f"{path} has {has} instead of '{key}' {shape}")
+    if array.dtype.kind not in "iufb" or (dtype and array.dtype != np.dtype(dtype)):
+        raise Problem(f"'{key}' in {path} holds {array.dtype.name} instead of {dtype or 'numbers'}")
+    return np.asarray(array)

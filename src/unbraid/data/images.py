@@ -82,7 +82,7 @@ class Images(Classed):
         count = len(names) or int(self.labels.max(initial=0)) + 1
         self.class_names = names or tuple(str(i) for i in range(count))
         if count > 1:
-            self.factors, self.label = (Factor("class", count),), "class"
+            self.factors, self.label, self.shared = (Factor("class", count),), "class", ("class",)
             self.gives = Classed.gives  # type: ignore[assignment]  # the class's own is shorter
 
 

@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from unbraid.data.files import either, read_idx
+from unbraid.data.files import choice, either, read_idx
 from unbraid.data.labels import Classed
 from unbraid.data.pictures import at_size
 from unbraid.data.roots import place
@@ -30,10 +30,11 @@ class MNIST(Classed):
     gives = ("Images", "Labelled", "Views")
     factors = (Factor("digit", 10),)
     label = "digit"
+    shared = ("digit",)
     counts = (("train", 60_000), ("test", 10_000))
 
     def __init__(self, *, path: str = "", split: Literal["train", "test"] = "train", size: int = 28) -> None:
-        count = dict(self.counts)[split]
+        count = choice("split", split, self.counts)
         folder = place(self.name, path)
         pixels = read_idx(_file(folder, split, "images", 3), (count, 28, 28)).astype(np.uint8, copy=False)[:, None]
         labels = _file(folder, split, "labels", 1)

@@ -16,6 +16,7 @@ from unbraid.errors import Problem
 if TYPE_CHECKING:
     from PIL.Image import Image
 
+Box = tuple[int, int, int, int]  # left, top, right, bottom
 Reader = Callable[[Rows], Bytes]
 Color = Literal["as_is", "grey", "rgb"]
 GREY = ("1", "L", "LA", "La", "I;16", "I;16B", "I;16L")
@@ -29,11 +30,19 @@ def header(stream: IO[bytes], where: str) -> Literal["grey", "rgb"]:
         return _color(picture, where)
 
 
-def decode(stream: IO[bytes], where: str, *, size: int, color: Color = "as_is", crop: int = 0) -> Bytes:
-    """A picture's pixels, [c, size, size]: the largest centred square, or that of `crop` pixels, resized."""
+def decode(
+    stream: IO[bytes], where: str, *, size: int, color: Color = "as_is", crop: int = 0, box: Box | None = None
+) -> Bytes:
+    """A picture's pixels, [c, size, size]: the largest centred square, resized.
+
+    Args:
+        crop: the centred square of this many pixels instead
+        box: of this part of the picture, as far as there is such a part
+    """
     with _opened(stream, where) as picture:
         mode = _color(picture, where) if color == "as_is" else color
-        return _square(_plain(_upright(picture), mode), size, crop, where)
+        plain = _plain(_upright(picture), mode)
+        return _square(plain.crop(_within(box, plain)) if box else plain, size, crop, where)
 
 
 def resize(pixels: Bytes, size: int) -> Bytes:
@@ -124,6 +133,12 @@ def _upright(picture: Image) -> Image:
     from PIL import ImageOps
 
     return ImageOps.exif_transpose(picture)
+
+
+def _within(box: Box, picture: Image) -> Box:
+    left, top, right, bottom = box
+    part = max(left, 0), max(top, 0), min(right, picture.width), min(bottom, picture.height)
+    return part if part[0] < part[2] and part[1] < part[3] else (0, 0, picture.width, picture.height)
 
 
 def _square(picture: Image, size: int, crop: int, where: str) -> Bytes:

@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from unbraid.data.files import either, read_raw
+from unbraid.data.files import choice, either, read_raw
 from unbraid.data.labels import Classed
 from unbraid.data.pictures import at_size
 from unbraid.data.roots import place
@@ -31,13 +31,14 @@ class STL10(Classed):
     gives = ("Images", "Labelled", "Views")
     factors = (Factor("class", 10),)
     label = "class"
+    shared = ("class",)
     class_names = ("airplane", "bird", "car", "cat", "deer", "dog", "horse", "monkey", "ship", "truck")
     counts = (("train", 5_000), ("test", 8_000), ("unlabeled", 100_000))
 
     def __init__(
         self, *, path: str = "", split: Literal["train", "test", "unlabeled"] = "train", size: int = 96
     ) -> None:
-        count = dict(self.counts)[split]
+        count = choice("split", split, self.counts)
         folder = place(self.name, path)
         folder = folder / FOLDER if (folder / FOLDER).is_dir() else folder
         pixels = read_pictures(either(folder, (f"{split}_X.bin",), self.name), count)
@@ -45,7 +46,7 @@ class STL10(Classed):
         self._read = at_size(lambda rows: pixels[rows], count, (3, 96, 96), size)
         if split == "unlabeled":
             self.labels = np.zeros(count, np.int64)
-            self.factors, self.label, self.gives = (), None, ("Images",)  # type: ignore[assignment]
+            self.factors, self.label, self.shared, self.gives = (), None, (), ("Images",)  # type: ignore[assignment]
         else:
             self.labels = read_labels(either(folder, (f"{split}_y.bin",), self.name), count)
         if split == "train":
