@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -70,18 +72,18 @@ class Arrays:
 def check(codes: Codes, factors: Factors | None, units: Sequence[int] | None = None) -> Arrays:
     """Refuses what cannot be scored; leaves out, with a warning, factors that never change."""
     codes = check_codes(codes)
-    columns, kept, warnings = [], [], []
+    columns, kept, notes = [], [], []
     for k, values in enumerate(_factor_columns(factors, len(codes))):
         column = as_column(values, f"factor {k}")
         if column.size == 1:
-            warnings.append(f"factor {k} has a single value and is left out")
+            notes.append(f"factor {k} has a single value and is left out")
             continue
         columns.append(column)
         kept.append(k)
     if factors is not None and not columns:
         raise Problem("every factor has a single value: there is nothing to score against")
     grouped = _grouped(units, codes.shape[1])
-    return Arrays(codes, tuple(columns), tuple(kept), grouped, tuple(warnings))
+    return Arrays(codes, tuple(columns), tuple(kept), grouped, tuple(notes))
 
 
 def check_codes(given: Any, name: str = "codes") -> Floats:
@@ -153,6 +155,16 @@ def parallel(work: Callable[[T], R], items: Iterable[T], jobs: int) -> list[R]:
         return [work(item) for item in items]
     with ThreadPoolExecutor(jobs) as pool:
         return list(pool.map(work, items))
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Solvers that stop at their last iteration say nothing; around `parallel`, since filters are not of one thread."""
+    from sklearn.exceptions import ConvergenceWarning
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        yield
 
 
 def mean_of_best_gap(matrix: Floats) -> Floats:  # [units, k] -> [k]

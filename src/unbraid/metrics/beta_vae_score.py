@@ -1,0 +1,82 @@
+"""BetaVAE score: whether a linear classifier tells which factor pairs of rows share.
+
+Higgins et al., "beta-VAE: learning basic visual concepts with a constrained variational framework" (ICLR 2017). A
+point is the mean over pairs that share the value of one factor of |z - z'|; logistic regression predicts that factor
+from the point. Pairs are looked up among the rows.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from unbraid.metrics.contract import Codes, Factors, Score
+from unbraid.metrics.interventions import Lookup, scarce
+from unbraid.metrics.prepare import Floats, Ints, check, undefined, varies
+
+CHUNK = 2048  # points at a time
+
+
+def beta_vae_score(
+    codes: Codes,
+    factors: Factors,
+    rng: np.random.Generator,
+    *,
+    batch: int = 64,
+    points: int = 10_000,
+    test_points: int = 5_000,
+    factor_bins: int = 20,
+    reference: bool = False,
+) -> Score:
+    """Accuracy of a linear classifier of the shared factor.
+
+    Args:
+        batch: pairs that are averaged into one point
+        points: points that train the classifier
+        test_points: points that score it
+        factor_bins: quantile bins for a continuous factor
+        reference: leave the codes in their own scale, on which the regularised classifier depends
+    """
+    arrays = check(codes, factors)
+    columns = [factor.binned(factor_bins) for factor in arrays.factors]
+    params = {
+        "batch": batch,
+        "points": points,
+        "factor_bins": factor_bins,
+        "classifier": "logistic regression, lbfgs, C=1",
+        "standardised": not reference,
+        "factors": list(arrays.kept),
+    }
+    if len(columns) < 2:
+        return undefined("the BetaVAE score needs at least two factors that vary", arrays.n, **params)
+    alive = varies(arrays.codes)
+    spread = arrays.codes.std(0, dtype=np.float64)
+    scaled = arrays.codes / (1.0 if reference else np.where(alive, spread, 1.0))
+    held = rng.integers(len(columns), size=points + test_points)
+    features = np.zeros((len(held), int(alive.sum()) or 1))
+    for k, column in enumerate(columns):
+        if alive.any():
+            features[held == k] = _points(scaled[:, alive], Lookup(column), int((held == k).sum()), batch, rng)
+    train, right = classify(features[:points], held[:points], features[points:], held[points:])
+    return Score(
+        float(right.mean()),
+        parts={"train": train, "per_factor": [float(right[held[points:] == k].mean()) for k in range(len(columns))]},
+        n=arrays.n,
+        params=params,
+        warnings=(*arrays.warnings, *scarce(arrays, columns)),
+    )
+
+
+def classify(x: Floats, y: Ints, test_x: Floats, test_y: Ints) -> tuple[float, Floats]:
+    """Accuracy on the training points, and which test points were right."""
+    from sklearn.linear_model import LogisticRegression
+
+    model = LogisticRegression(C=1.0, solver="lbfgs", tol=1e-4, max_iter=1000).fit(x.astype(np.float64), y)
+    return float(model.score(x, y)), np.asarray(model.predict(test_x) == test_y, np.float64)
+
+
+def _points(codes: Floats, lookup: Lookup, m: int, batch: int, rng: np.random.Generator) -> Floats:  # [m, d]
+    points = [np.zeros((0, codes.shape[1]))]
+    for start in range(0, m, CHUNK):
+        first, second = lookup.pairs(min(CHUNK, m - start), batch, rng)
+        points.append(np.abs(codes[first] - codes[second]).mean(1))
+    return np.concatenate(points)

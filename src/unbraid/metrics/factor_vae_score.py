@@ -1,0 +1,90 @@
+"""FactorVAE score: whether the latent that varies least tells which factor was held.
+
+Kim and Mnih, "Disentangling by factorising" (ICML 2018). In a batch that shares the value of a random factor, the
+latent with the smallest variance relative to its variance over all rows casts a vote; a majority table from latent to
+factor, made of some votes, is scored on others. Batches are looked up among the rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from unbraid.metrics.contract import Codes, Factors, Score
+from unbraid.metrics.interventions import Lookup, scarce
+from unbraid.metrics.prepare import Arrays, Floats, Ints, check, undefined, varies
+
+CHUNK = 2048  # batches at a time
+
+
+def factor_vae_score(
+    codes: Codes,
+    factors: Factors,
+    rng: np.random.Generator,
+    *,
+    batch: int = 64,
+    votes: int = 10_000,
+    test_votes: int = 5_000,
+    prune: float = 0.0,
+    factor_bins: int = 20,
+    reference: bool = False,
+    units: Sequence[int] | None = None,
+) -> Score:
+    """How often the steadiest latent names the factor that was held.
+
+    Args:
+        batch: rows that share a value in each vote
+        votes: votes that make the table from latent to factor
+        test_votes: votes that score the table
+        prune: latents with a smaller standard deviation cast no vote; dead ones never do
+        factor_bins: quantile bins for a continuous factor
+        reference: prune at 0.05 whatever the scale of the codes, as the published tables do
+        units: the unit that each latent belongs to; None makes each latent a unit
+    """
+    arrays = check(codes, factors, units)
+    columns = [factor.binned(factor_bins) for factor in arrays.factors]
+    limit = 0.05 if reference else prune
+    params = {"batch": batch, "votes": votes, "prune": limit, "factor_bins": factor_bins, "factors": list(arrays.kept)}
+    if len(columns) < 2:
+        return undefined("the FactorVAE score needs at least two factors that vary", arrays.n, **params)
+    spread = np.where(varies(arrays.codes), arrays.codes.std(0, ddof=1, dtype=np.float64), 0.0)
+    active = np.array([spread[unit].max() > limit for unit in arrays.units])
+    warnings = [*arrays.warnings, *scarce(arrays, columns)]
+    if pruned := np.flatnonzero(~active).tolist():
+        warnings.append(f"latents {pruned} do not vary by more than {limit} and cast no vote")
+    if not active.any():
+        return Score(0.0, n=arrays.n, params=params, warnings=tuple(warnings))
+    scaled = (arrays.codes - arrays.codes.mean(0)) / np.where(spread > limit, spread, np.inf)
+    held = rng.integers(len(columns), size=votes + test_votes)
+    cast = np.empty(len(held), np.int64)
+    for k, column in enumerate(columns):
+        cast[held == k] = _votes(scaled, Lookup(column), int((held == k).sum()), batch, arrays, active, rng)
+    table = np.zeros((len(active), len(columns)), np.int64)
+    np.add.at(table, (cast[:votes], held[:votes]), 1)
+    right = table.argmax(1)[cast] == held
+    hits = [float(right[votes:][held[votes:] == k].mean()) for k in range(len(columns))]
+    return Score(
+        float(right[votes:].mean()),
+        parts={
+            "train": float(right[:votes].mean()),
+            "per_factor": hits,
+            "votes": table.tolist(),
+            "active_latents": np.flatnonzero(active).tolist(),
+        },
+        n=arrays.n,
+        params=params,
+        warnings=tuple(warnings),
+    )
+
+
+def _votes(
+    scaled: Floats, lookup: Lookup, m: int, batch: int, arrays: Arrays, active: Floats, rng: np.random.Generator
+) -> Ints:  # [m]
+    cast = []
+    for start in range(0, m, CHUNK):
+        rows = scaled[lookup.batches(min(CHUNK, m - start), batch, rng)]  # [m, batch, d]
+        variance = np.einsum("mbd,mbd->md", rows, rows) - rows.sum(1) ** 2 / batch  # the scale does not matter
+        units = np.stack([variance[:, unit].mean(1) for unit in arrays.units], 1)
+        cast.append(np.where(active, units, np.inf).argmin(1))
+    return np.concatenate(cast) if cast else np.empty(0, np.int64)

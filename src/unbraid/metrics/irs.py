@@ -1,0 +1,97 @@
+"""Interventional robustness score: how little a latent moves when all but its own factor are changed.
+
+Suter, Miladinovic, Schölkopf and Bauer, "Robustly disentangled causal mechanisms" (ICML 2019). For latent i and factor
+j: over the rows that share a value of factor j, the quantile of |z_i - its mean there|; the mean of that over values,
+divided by the largest |z_i - mean z_i|, from 1. A latent takes its best factor; latents weigh by their largest
+deviation. The interventions are looked up among the rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from unbraid.metrics.contract import Codes, Factors, Score
+from unbraid.metrics.information import bin_labels
+from unbraid.metrics.interventions import by_value, scarce
+from unbraid.metrics.prepare import Arrays, Column, Floats, check, labelled
+
+
+def irs(
+    codes: Codes,
+    factors: Factors,
+    rng: np.random.Generator,
+    *,
+    quantile: float = 0.99,
+    factor_bins: int = 20,
+    units: Sequence[int] | None = None,
+) -> Score:
+    """How steady each latent is while one factor is held and the others change.
+
+    Args:
+        quantile: of the deviations; 1 is the maximum of the paper
+        factor_bins: equal-width bins for every factor, as in the published tables; 0 holds each value of a discrete
+            factor apart, and cuts continuous ones at 20 quantiles
+        units: the unit that each latent belongs to; None makes each latent a unit
+    """
+    arrays = check(codes, factors, units)
+    columns = [_held(factor, factor_bins) for factor in arrays.factors]
+    params = {"quantile": quantile, "factor_bins": factor_bins, "factors": list(arrays.kept)}
+    alive = np.flatnonzero(arrays.alive)
+    warnings = [*arrays.warnings, *scarce(arrays, columns)]
+    if not len(alive):
+        warnings.append("every latent is constant")
+        return Score(
+            0.0, parts={"per_latent": [0.0] * len(arrays.units)}, n=arrays.n, params=params, warnings=tuple(warnings)
+        )
+    latents = np.ascontiguousarray(arrays.codes.T)  # [d, n]; in the precision of the codes, as the published values
+    widest = _length(latents - latents.mean(1, keepdims=True), arrays).max(1)  # [units]
+    held = np.stack([_deviation(latents, column, arrays, quantile) for column in columns], 1)  # [units, k]
+    matrix = np.where(arrays.alive[:, None], 1 - held / np.maximum(widest, np.finfo(float).tiny)[:, None], 0.0)
+    per_latent = matrix.max(1)
+    return Score(
+        float(np.average(per_latent[alive], weights=widest[alive])),
+        parts={
+            "unweighted": float(per_latent[alive].mean()),
+            "per_latent": per_latent.tolist(),
+            "parent": [int(k) if live else None for k, live in zip(matrix.argmax(1), arrays.alive, strict=True)],
+            "matrix": matrix.tolist(),
+            "active_latents": alive.tolist(),
+        },
+        n=arrays.n,
+        params=params,
+        warnings=tuple(warnings),
+    )
+
+
+def _held(factor: Column, bins: int) -> Column:
+    if not bins:
+        return factor.binned(20)
+    return labelled(bin_labels(factor.values.astype(np.float64), "equal", bins))
+
+
+def _deviation(latents: Floats, column: Column, arrays: Arrays, quantile: float) -> Floats:  # [units]
+    """The quantile of the deviation within each value, averaged over values."""
+    order, starts, counts = by_value(column)
+    rows = latents[:, order]  # [d, n]
+    total = np.zeros(len(arrays.units))
+    for start, count in zip(starts, counts, strict=True):
+        group = rows[:, start : start + count]
+        total += _quantile(_length(group - group.mean(1, keepdims=True), arrays), quantile)
+    return total / column.size
+
+
+def _length(difference: Floats, arrays: Arrays) -> Floats:  # [d, n] -> [units, n]
+    if len(arrays.units) == len(difference):
+        return np.abs(difference)
+    return np.stack([np.sqrt((difference[unit] ** 2).sum(0)) for unit in arrays.units])
+
+
+def _quantile(x: Floats, q: float) -> Floats:  # [d, m] -> [d]
+    """Linear interpolation between order statistics; np.quantile gives the same and takes far longer."""
+    place = q * (x.shape[1] - 1)
+    below = int(place)
+    above = min(below + 1, x.shape[1] - 1)
+    ordered = np.partition(x, (below, above), 1)
+    return np.asarray(ordered[:, below] + (place - below) * (ordered[:, above] - ordered[:, below]))

@@ -1,0 +1,83 @@
+"""Modularity: whether each latent knows of one factor only.
+
+Ridgeway and Mozer, "Learning deep disentangled embeddings with the F-statistic loss" (NeurIPS 2018). With m[k] the
+mutual information of a latent with factor k and t the largest, its modularity is 1 - sum of the other m[k]^2 over
+t^2 (K - 1). The value is the mean over all latents, a dead one counting 0; `active` is the mean over those that know
+more of some factor than chance explains, which noise latents cannot lift or drag.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+import numpy as np
+from scipy.stats import chi2
+
+from unbraid.metrics.contract import Codes, Factors, Score
+from unbraid.metrics.information import cautions, contingency, discretise, table_information
+from unbraid.metrics.prepare import Bools, Floats, check, undefined
+
+
+def modularity(
+    codes: Codes,
+    factors: Factors,
+    rng: np.random.Generator,
+    *,
+    bins: int = 20,
+    estimator: Literal["equal", "quantile"] = "equal",
+    factor_bins: int = 20,
+    units: Sequence[int] | None = None,
+) -> Score:
+    """How far each latent's knowledge is of one factor.
+
+    Args:
+        bins: bins for each latent; cells for a unit of several latents
+        estimator: equal-width or quantile bins
+        factor_bins: quantile bins for a continuous factor
+        units: the unit that each latent belongs to; None makes each latent a unit
+    """
+    arrays = check(codes, factors, units)
+    params = {"bins": bins, "estimator": estimator, "factor_bins": factor_bins, "factors": list(arrays.kept)}
+    if len(arrays.factors) < 2:
+        return undefined("modularity needs at least two factors that vary", arrays.n, **params)
+    columns = tuple(factor.binned(factor_bins) for factor in arrays.factors)
+    cells = discretise(arrays, estimator=estimator, bins=bins, rng=rng)
+    tables = [[contingency(cell, column) for column in columns] for cell in cells]
+    matrix = np.array([[table_information(table) for table in row] for row in tables])  # [units, k]
+    sizes = np.array([[(np.array(table.shape) - 1 - _empty(table)).prod() for table in row] for row in tables])
+    active = arrays.alive & _beyond_chance(matrix, sizes, arrays.n)
+    each = np.where(arrays.alive, _modularity(matrix), 0.0)
+    warnings = [*arrays.warnings, *cautions(arrays, columns, estimator=estimator, bins=bins)]
+    if not active.all():
+        over = f"over the others it is {each[active].mean():.3f}" if active.any() else "there are no others"
+        warnings.append(f"{(~active).sum()} of {len(active)} latents know no factor beyond chance: {over}")
+    return Score(
+        float(each.mean()),
+        parts={
+            "all": float(each.mean()),
+            "active": float(each[active].mean()) if active.any() else None,
+            "active_latents": np.flatnonzero(active).tolist(),
+            "per_latent": each.tolist(),
+            "mutual_information": matrix.tolist(),
+        },
+        n=arrays.n,
+        params=params,
+        warnings=tuple(warnings),
+    )
+
+
+def _modularity(matrix: Floats) -> Floats:  # [units, k] -> [units]
+    squares = matrix**2
+    top = np.maximum(squares.max(1), np.finfo(float).tiny)
+    return np.asarray(1 - (squares.sum(1) - squares.max(1)) / (top * (matrix.shape[1] - 1)))
+
+
+def _empty(table: Floats) -> Floats:
+    return np.array([(table.sum(1) == 0).sum(), (table.sum(0) == 0).sum()])
+
+
+def _beyond_chance(matrix: Floats, freedom: Floats, n: int) -> Bools:  # [units, k] -> [units]
+    """The G-test of independence at 1/1000 for all pairs together, and at least twice the information of chance."""
+    limit = np.maximum(chi2.isf(1e-3 / matrix.size, np.maximum(freedom, 1)), 2 * freedom)
+    return np.asarray((2 * n * matrix > limit).any(1))

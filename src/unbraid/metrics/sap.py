@@ -1,0 +1,126 @@
+"""Separated attribute predictability: how far the best latent of a factor predicts it ahead of the second best.
+
+Kumar, Sattigeri and Balakrishnan, "Variational inference of disentangled latent concepts from unlabeled observations"
+(ICLR 2018): the mean over factors of the gap between the two latents that alone predict the factor best. A classifier's
+held-out accuracy for discrete factors, the squared correlation for continuous ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+
+from unbraid.metrics.contract import Codes, Factors, Score
+from unbraid.metrics.prepare import (
+    Arrays,
+    Column,
+    Floats,
+    Ints,
+    check,
+    mean_of_best_gap,
+    parallel,
+    quiet,
+    split,
+    varies,
+)
+
+
+def sap(
+    codes: Codes,
+    factors: Factors,
+    rng: np.random.Generator,
+    *,
+    method: Literal["svm", "logistic", "correlation"] = "svm",
+    standardise: bool = False,
+    train: int | None = None,
+    units: Sequence[int] | None = None,
+    jobs: int = 0,
+) -> Score:
+    """The gap between the two latents that each predict a factor best.
+
+    Args:
+        method: for discrete factors a linear support vector machine (C=0.01, balanced classes), logistic regression,
+            or the squared correlation with the factor's number on all rows; continuous factors take the last
+        standardise: bring every latent to mean 0 and variance 1 first; the machine depends on scale and offset
+        train: how many leading rows train, the others test; None draws two thirds
+        units: the unit that each latent belongs to; None makes each latent a unit
+        jobs: threads; 0 uses every core
+    """
+    arrays = check(codes, factors, units)
+    rows = split(arrays.n, train, rng)
+    scaled = _standardised(arrays.codes) if standardise else arrays.codes
+    pairs = [(unit, column) for unit in arrays.units for column in arrays.factors]
+
+    def predict(pair: tuple[Ints, Column]) -> float:
+        unit, column = pair
+        if method == "correlation" or column.continuous:
+            return _explained(arrays.codes[:, unit], column.values)
+        return _accuracy(method, scaled[:, unit], column, rows)
+
+    with quiet():
+        flat = parallel(predict, pairs, jobs)
+    matrix = np.array(flat).reshape(len(arrays.units), len(arrays.factors))
+    gaps = mean_of_best_gap(matrix)
+    return Score(
+        float(gaps.mean()),
+        parts={
+            "per_factor": gaps.tolist(),
+            "best_latent": matrix.argmax(0).tolist(),
+            "matrix": matrix.tolist(),
+        },
+        n=arrays.n,
+        params={"method": method, "standardise": standardise, "train": len(rows[0]), "factors": list(arrays.kept)},
+        warnings=(*arrays.warnings, *_cautions(arrays, method, standardise)),
+    )
+
+
+def _cautions(arrays: Arrays, method: str, standardise: bool) -> list[str]:
+    notes = []
+    if len(arrays.units) == 1:
+        notes.append("there is one latent only: its gap is taken to a latent that predicts nothing")
+    if method == "svm" and not standardise and not all(column.continuous for column in arrays.factors):
+        spread, centre = arrays.codes.std(0, dtype=np.float64), np.abs(arrays.codes.mean(0, dtype=np.float64))
+        odd = varies(arrays.codes) & ((spread < 0.3) | (centre > 1 + spread))
+        if odd.any():
+            notes.append(
+                f"latents {np.flatnonzero(odd).tolist()} are small or far from 0, on which the support vector machine "
+                "depends: try standardise=True"
+            )
+    return notes
+
+
+def _standardised(codes: Floats) -> Floats:
+    spread = np.where(varies(codes), codes.std(0, dtype=np.float64), np.inf)
+    return np.asarray((codes - codes.mean(0, dtype=np.float64)) / spread)
+
+
+def _accuracy(method: str, x: Floats, column: Column, rows: tuple[Ints, Ints]) -> float:
+    train, test = rows
+    if len(np.unique(column.values[train])) < 2:
+        return float((column.values[test] == column.values[train[0]]).mean())
+    model = _classifier(method).fit(x[train], column.values[train])
+    return float((model.predict(x[test]) == column.values[test]).mean())
+
+
+def _classifier(method: str) -> Any:
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.svm import LinearSVC
+
+    if method == "svm":
+        return LinearSVC(C=0.01, class_weight="balanced", dual=False, tol=1e-4, max_iter=1000)
+    return LogisticRegression(C=1.0, solver="lbfgs", tol=1e-4, max_iter=200)
+
+
+def _explained(x: Floats, y: Any) -> float:  # [n, m], [n]
+    """R2 of the linear regression of y on a unit; for one latent the squared correlation."""
+    x = x[:, varies(x)]
+    if not x.shape[1]:
+        return 0.0
+    x = x - x.mean(0, dtype=np.float64)
+    y = y - y.mean(dtype=np.float64)
+    if x.shape[1] == 1:
+        return float((x[:, 0] @ y) ** 2 / ((x[:, 0] @ x[:, 0]) * (y @ y)))
+    fitted = x @ np.linalg.lstsq(x, y, rcond=None)[0]
+    return float(fitted @ fitted / (y @ y))
