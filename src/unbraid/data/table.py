@@ -207,6 +207,12 @@ class Grid(Product, ABC):
     def values(self, rows: Rows) -> Values:
         return self.positions(rows)
 
+    def number(self, values: Values) -> Rows:
+        """Where these combinations stand among all, whichever of them are rows of the table."""
+        columns: Any = tuple(values.T)
+        numbers: Rows = np.ravel_multi_index(columns, self.axes).astype(np.int64)
+        return numbers
+
     def rows(self, values: Values) -> Rows:
         """The inverse of `values`; -1 for what is not in the table."""
         return self.find(values)

@@ -1,0 +1,79 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from unbraid.data.color_dsprites import ColorDSprites
+from unbraid.data.dsprites import DSprites
+from unbraid.data.noisy_dsprites import NoisyDSprites
+from unbraid.data.scream_dsprites import ScreamDSprites
+from unbraid.data.table import Grid
+from unbraid.errors import Problem
+
+ROWS = np.random.default_rng(0).integers(0, 737_280, 400)
+INSIDE = DSprites().images(ROWS)[:, 0] == 255
+
+
+@pytest.mark.parametrize("kind", [ColorDSprites, NoisyDSprites, ScreamDSprites])
+def test_a_row_is_the_same_picture_in_any_batch(kind: type[Grid]) -> None:
+    table = kind()
+    np.testing.assert_array_equal(table.images(ROWS[:9]), kind().images(ROWS[::-1])[::-1][:9])
+    other = kind(draw=1).images(ROWS[:9])
+    assert (other != table.images(ROWS[:9])).any((1, 2, 3)).all()
+    assert table.shape == (3, 64, 64)
+
+
+def test_color_is_one_colour_of_at_least_a_half() -> None:
+    pictures = ColorDSprites().images(ROWS).transpose(0, 2, 3, 1)
+    assert not pictures[~INSIDE].any()
+    first = np.stack([picture[inside][0] for picture, inside in zip(pictures, INSIDE, strict=True)])
+    np.testing.assert_array_equal(pictures[INSIDE], np.repeat(first, INSIDE.sum((1, 2)), 0))
+    assert 127 <= first.min() < 135
+    assert first.mean() == pytest.approx(0.75 * 255, abs=3)
+    assert np.abs(np.cov(first.T.astype(float)) - np.eye(3) * 127.5**2 / 12).max() < 250
+
+
+def test_noise_is_uniform_round_a_white_sprite() -> None:
+    pictures = NoisyDSprites().images(ROWS[:50]).transpose(0, 2, 3, 1)
+    assert (pictures[INSIDE[:50]] == 255).all()
+    noise = pictures[~INSIDE[:50]] / 255  # [pixels, 3]
+    assert noise.mean() == pytest.approx(0.5, abs=0.005)
+    assert noise.var() == pytest.approx(1 / 12, abs=0.002)
+    assert abs(float((noise[:, 0] * noise[:, 1]).mean()) - 0.25) < 0.005
+
+
+def test_sprites_are_negatives_of_a_tinted_piece(tmp_path: Path) -> None:
+    plain = np.full((80, 80, 3), (10, 200, 90), np.uint8)
+    Image.fromarray(plain).save(tmp_path / "plain.png")
+    pictures = ScreamDSprites(picture=str(tmp_path / "plain.png")).images(ROWS).astype(int)
+    for picture, inside in zip(pictures, INSIDE, strict=True):
+        background, sprite = picture[:, ~inside], picture[:, inside]
+        assert (np.ptp(background, 1) == 0).all()
+        assert np.abs(background[:, :1] + sprite - 255).max() <= 1
+        tint = 2 * background[:, 0] - plain[0, 0]
+        assert tint.min() >= -1
+        assert tint.max() <= 256
+
+
+def test_pieces_come_from_the_whole_picture(tmp_path: Path) -> None:
+    ramp = np.repeat(np.arange(100, dtype=np.uint8)[None, :, None], 100, 0).repeat(3, 2)
+    Image.fromarray(ramp).save(tmp_path / "ramp.png")
+    pictures = ScreamDSprites(picture=str(tmp_path / "ramp.png")).images(ROWS).astype(float)
+    tinted = pictures[:, :, 0].transpose(0, 2, 1)[:, [0, 63]]  # the first row of pixels: no sprite gets there
+    np.testing.assert_allclose(tinted[:, 1] - tinted[:, 0], 31.5, atol=1)
+    seen = ScreamDSprites(picture=str(tmp_path / "ramp.png"))
+    assert seen.picture.shape == (3, 100, 100)
+
+
+def test_refuses_what_is_no_picture(tmp_path: Path) -> None:
+    (tmp_path / "text.png").write_text("not a picture")
+    with pytest.raises(Problem, match=r"text\.png cannot be read as a picture"):
+        ScreamDSprites(picture=str(tmp_path / "text.png"))
+    with pytest.raises(Problem, match=r"none\.png cannot be read"):
+        ScreamDSprites(picture=str(tmp_path / "none.png"))
+    Image.fromarray(np.zeros((20, 90), np.uint8)).save(tmp_path / "small.png")
+    with pytest.raises(Problem, match="too small"):
+        ScreamDSprites(picture=str(tmp_path / "small.png"))
