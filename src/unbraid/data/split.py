@@ -129,3 +129,4 @@ def narrow(table: Product, to: Table) -> None:
     """Makes a table one of its own parts, its `test` included."""
     assert isinstance(to, Product)
     table.chosen, table.test = to.chosen, to.test
+    table.forget()

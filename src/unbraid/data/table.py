@@ -131,8 +131,13 @@ class Product(Table, ABC):
         part = copy.copy(self)
         part.chosen = rows if self.chosen is None else self.chosen[rows]
         part.test = None
-        part.__dict__.pop("_order", None)
+        part.forget()
         return part
+
+    def forget(self) -> None:
+        """Drops what was worked out for the rows that were chosen before."""
+        for name in [name for name in vars(self) if isinstance(getattr(type(self), name, None), cached_property)]:
+            del self.__dict__[name]
 
     def positions(self, rows: Rows) -> Values:
         """Where these rows stand on each axis, [n, axes]."""
