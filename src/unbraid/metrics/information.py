@@ -84,11 +84,33 @@ def neighbour_information(x: Floats, column: Column, rng: np.random.Generator) -
     k = np.minimum(NEIGHBOURS, counts[labels] - 1)
     for label in np.unique(labels):
         own = np.flatnonzero(labels == label)
-        reach = cKDTree(x[own]).query(x[own], k=[int(k[own[0]]) + 1], p=np.inf)[0]
-        radius[own] = np.nextafter(reach[:, 0], 0)
-    near = cKDTree(x).query_ball_point(x, radius, p=np.inf, return_length=True)  # counts the point itself
+        radius[own] = np.nextafter(_neighbour_distance(x[own], int(k[own[0]])), 0)
+    near = _within(x, radius)
     terms = digamma(len(rows)) + digamma(k).mean() - digamma(counts[labels]).mean() - digamma(near).mean()
     return max(float(terms), 0.0)
+
+
+def _neighbour_distance(x: Floats, k: int) -> Floats:  # [n, m] -> [n]
+    """Largest coordinate difference to the k-th nearest other row."""
+    if x.shape[1] > 1:
+        return np.asarray(cKDTree(x).query(x, k=[k + 1], p=np.inf)[0][:, 0])
+    order = np.argsort(x[:, 0])
+    padded = np.pad(x[order, 0], k, constant_values=np.inf)
+    padded[:k] = -np.inf
+    n, here = len(x), x[order, 0]
+    windows = [np.maximum(here - padded[s : s + n], padded[s + k : s + k + n] - here) for s in range(k + 1)]
+    distance = np.empty(n)
+    distance[order] = np.min(windows, 0)
+    return distance
+
+
+def _within(x: Floats, radius: Floats) -> Ints:  # [n, m], [n] -> [n]
+    """How many rows, itself counted, lie within the radius of each."""
+    if x.shape[1] > 1:
+        return np.asarray(cKDTree(x).query_ball_point(x, radius, p=np.inf, return_length=True))
+    values = np.sort(x[:, 0])
+    above = np.searchsorted(values, x[:, 0] + radius, side="right")
+    return np.asarray(above - np.searchsorted(values, x[:, 0] - radius, side="left"))
 
 
 def cautions(arrays: Arrays, columns: tuple[Column, ...], *, estimator: Estimator, bins: int) -> list[str]:

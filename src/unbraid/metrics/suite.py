@@ -18,11 +18,23 @@ from unbraid.metrics.contract import Codes, Factors, Score
 from unbraid.metrics.prepare import Ints, check
 
 DEFAULT = (
+    "beta_vae_score",
+    "factor_vae_score",
     "mig",
+    "sap",
     "dci",
+    "modularity",
+    "explicitness",
+    "irs",
+    "mcc",
+    "gaussian_total_correlation",
+    "wasserstein_correlation",
+    "mutual_info_score",
 )
-REFITS = 5  # bootstrap replicates of a metric that fits predictors
+SAMPLING = ("beta_vae_score", "factor_vae_score")
+REFITS = 5  # bootstrap replicates of a metric that fits predictors or draws interventions
 LEVEL = 0.95
+ONE_REPRESENTATION = (["codes", "factors", "rng"], ["codes", "rng"])  # what a metric of the suite takes
 
 Metric = Callable[..., Score]
 
@@ -69,7 +81,7 @@ def score(
 def available() -> list[str]:
     """The metrics on codes and factors, or on codes alone."""
     return sorted(
-        path.stem for path in Path(__file__).parent.glob("*.py") if _arguments_of_entry(path)[:1] == ["codes"]
+        path.stem for path in Path(__file__).parent.glob("*.py") if _arguments_of_entry(path) in ONE_REPRESENTATION
     )
 
 
@@ -115,16 +127,19 @@ def _trusted(
     found = value(codes, factors, own)
     if not np.isfinite(found.value):
         return found
-    mixed = shuffled.permutation(codes) if needs_factors(fn) else shuffled.permuted(codes, axis=0)
-    null = value(mixed, factors, shuffled).value
-    times = min(bootstrap, REFITS) if len(parts) > 1 else bootstrap
+    if found.null is None:
+        mixed = shuffled.permutation(codes) if needs_factors(fn) else shuffled.permuted(codes, axis=0)
+        found = replace(found, null=value(mixed, factors, shuffled).value)
+    if found.low is not None:
+        return found
+    times = min(bootstrap, REFITS) if len(parts) > 1 or fn.__name__ in SAMPLING else bootstrap
     replicas = []
     for _ in range(times):
         rows = _resampled(parts, draw)
         replicas.append(value(codes[rows], None if factors is None else factors[rows], draw).value)
     how = f"{times} bootstrap samples" + (" (training and test rows apart)" if len(parts) > 1 else "")
     low, high = _interval(found, [r for r in replicas if np.isfinite(r)])
-    return replace(found, low=low, high=high, null=null, params={**found.params, "interval": how if times else None})
+    return replace(found, low=low, high=high, params={**found.params, "interval": how if times else None})
 
 
 def _resampled(parts: list[int], rng: np.random.Generator) -> Ints:

@@ -1,0 +1,110 @@
+"""Clustering accuracy: k-means on a t-SNE plane, clusters matched one to one with the values of a factor.
+
+The accuracy and silhouette columns of contrastive-analysis tables: codes are brought to the plane by t-SNE (van der
+Maaten and Hinton, JMLR 2008), k-means finds as many clusters as the factor has values, the best one-to-one matching
+(Hungarian method) names them. Silhouettes (Rousseeuw 1987) on the plane are given both for the true values and for the
+clusters, since published tables do not say which they print. The mean over factors; give one factor for one label.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+
+from unbraid.errors import Problem
+from unbraid.metrics.contract import Codes, Factors, Score
+from unbraid.metrics.information import contingency
+from unbraid.metrics.prepare import Column, Floats, Ints, check, varies
+
+
+def clustering_accuracy(
+    codes: Codes,
+    factors: Factors,
+    rng: np.random.Generator,
+    *,
+    plane: bool = True,
+    perplexity: float = 30.0,
+    most: int = 5000,
+    factor_bins: int = 20,
+    resamplings: int = 200,
+) -> Score:
+    """The share of rows in the cluster that is matched to their value.
+
+    Args:
+        plane: cluster on the t-SNE plane, not in the codes themselves
+        perplexity: of t-SNE
+        most: rows at most; more are thinned at random
+        factor_bins: quantile bins for a continuous factor
+        resamplings: of the rows, clusters kept, for the interval
+    """
+    arrays = check(codes, factors)
+    columns = [factor.binned(factor_bins) for factor in arrays.factors]
+    rows = np.sort(rng.permutation(arrays.n)[:most])
+    space: Floats = arrays.codes[rows][:, varies(arrays.codes)].astype(np.float64)
+    if not space.shape[1] or len(rows) <= max(c.size for c in columns) or (plane and perplexity >= len(rows)):
+        raise Problem(f"{len(rows)} rows of {space.shape[1]} latents that vary are too few to cluster")
+    space = space / space.std(0).max()
+    seed = int(rng.integers(2**31))
+    space = _plane(space, perplexity, seed) if plane else space
+    found = [_clusters(space, Column(column.values[rows], column.size), seed) for column in columns]
+    each = [float(right.mean()) for right, _ in found]
+    picks = rng.integers(len(rows), size=(resamplings, len(rows)))
+    spread = np.mean([right for right, _ in found], 0)[picks].mean(1) if resamplings else np.zeros(0)
+    shuffled = [Column(rng.permutation(c.values[rows]), c.size) for c in columns]
+    null = np.mean([matched(p["clusters"], c).mean() for (_, p), c in zip(found, shuffled, strict=True)])
+    return Score(
+        float(np.mean(each)),
+        parts={
+            "per_factor": each,
+            "silhouette_values": [p["silhouette_values"] for _, p in found],
+            "silhouette_clusters": [p["silhouette_clusters"] for _, p in found],
+        },
+        low=float(np.quantile(spread, 0.025)) if resamplings else None,
+        high=float(np.quantile(spread, 0.975)) if resamplings else None,
+        null=float(null),
+        n=len(rows),
+        params={
+            "plane": plane,
+            "perplexity": perplexity if plane else None,
+            "interval": f"{resamplings} bootstrap samples of the rows, clusters kept",
+            "factors": list(arrays.kept),
+        },
+        warnings=(*arrays.warnings, *([f"{most} of {arrays.n} rows are used"] if arrays.n > most else [])),
+    )
+
+
+def matched(clusters: Column, truth: Column) -> Floats:  # [n]
+    """1 where a row's cluster is the one matched to its value, else 0."""
+    table = contingency(clusters, truth)
+    name = np.full(clusters.size, -1)
+    cluster, value = linear_sum_assignment(table, maximize=True)
+    name[cluster] = value
+    return np.asarray(name[clusters.values] == truth.values, np.float64)
+
+
+def _clusters(space: Floats, truth: Column, seed: int) -> tuple[Floats, dict[str, Any]]:
+    from sklearn.cluster import KMeans
+
+    labels = KMeans(truth.size, n_init=10, random_state=seed).fit_predict(space).astype(np.int64)
+    clusters = Column(labels, truth.size)
+    parts = {
+        "clusters": clusters,
+        "silhouette_values": _silhouette(space, truth.values),
+        "silhouette_clusters": _silhouette(space, labels),
+    }
+    return matched(clusters, truth), parts
+
+
+def _silhouette(space: Floats, labels: Ints) -> float | None:
+    from sklearn.metrics import silhouette_score
+
+    return float(silhouette_score(space, labels)) if 1 < len(np.unique(labels)) < len(labels) else None
+
+
+def _plane(space: Floats, perplexity: float, seed: int) -> Floats:
+    from sklearn.manifold import TSNE
+
+    start = "pca" if space.shape[1] > 1 else "random"
+    return np.asarray(TSNE(2, perplexity=perplexity, init=start, random_state=seed, n_jobs=1).fit_transform(space))

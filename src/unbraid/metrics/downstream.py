@@ -1,0 +1,133 @@
+"""Downstream accuracy: how well all factors are predicted from few and from many labels, and statistical efficiency.
+
+Locatello et al., "Challenging common assumptions in the unsupervised learning of disentangled representations" (ICML
+2019): cross-validated logistic regression or gradient boosted trees on 10, 100, 1000 and 10000 labels, tested on other
+rows. Efficiency is the mean accuracy at 100 labels over that at 10000. A continuous factor counts R2, not below 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from inspect import signature
+from typing import Any, Literal
+
+import numpy as np
+
+from unbraid.errors import Problem
+from unbraid.metrics.contract import Codes, Factors, Score
+from unbraid.metrics.prepare import Column, Floats, Ints, check, parallel, quiet, split
+
+FEW, MANY = 100, 10_000  # labels whose accuracies make the efficiency
+
+
+def downstream(
+    codes: Codes,
+    factors: Factors,
+    rng: np.random.Generator,
+    *,
+    predictor: Literal["logistic", "gbt", "trees"] = "logistic",
+    sizes: Sequence[int] = (10, 100, 1000, 10000),
+    train: int | None = None,
+    jobs: int = 0,
+) -> Score:
+    """Mean accuracy over factors with the most labels; parts hold every number of labels and the efficiency.
+
+    Args:
+        predictor: logistic regression with ten strengths chosen by five folds, scikit-learn's gradient boosting (slow),
+            or extremely randomised trees
+        sizes: numbers of labels
+        train: how many leading rows may be used as labels, the others test; None draws two thirds
+        jobs: threads; 0 uses every core
+    """
+    arrays = check(codes, factors)
+    train_rows, test = split(arrays.n, train, rng)
+    usable = [size for size in sizes if size <= len(train_rows)]
+    if not usable:
+        raise Problem(f"sizes ask for at least {min(sizes)} labels and there are {len(train_rows)} training rows")
+    seed = int(rng.integers(2**31))
+    work = [(size, k) for size in usable for k in range(len(arrays.factors))]
+
+    def right(item: tuple[int, int]) -> tuple[Floats, bool]:
+        column = arrays.factors[item[1]]
+        return _right(predictor, arrays.codes, column, train_rows[: item[0]], test, seed)
+
+    with quiet():
+        found = dict(zip(work, parallel(right, work, jobs), strict=True))
+    rows = {item: hits for item, (hits, _) in found.items()}
+    table = {size: [float(rows[size, k].mean()) for k in range(len(arrays.factors))] for size in usable}
+    uncrossed = [f"factor {arrays.kept[k]} at {size}" for (size, k), (_, crossed) in found.items() if not crossed]
+    warnings = [*arrays.warnings]
+    if uncrossed:
+        warnings.append(f"too few labels for five folds, so C is 1: {', '.join(uncrossed)} labels")
+    if left := [size for size in sizes if size not in usable]:
+        warnings.append(f"there are {len(train_rows)} training rows: {left} labels are left out")
+    means = {size: float(np.mean(each)) for size, each in table.items()}
+    efficient = FEW in means and MANY in means and means[MANY] > 0
+    most = max(usable)
+    per_row = np.mean([rows[most, k] for k in range(len(arrays.factors))], 0)
+    margin = 1.96 * float(per_row.std()) / len(test) ** 0.5
+    return Score(
+        means[most],
+        parts={
+            "mean": {str(size): value for size, value in means.items()},
+            "least": {str(size): min(each) for size, each in table.items()},
+            "per_factor": table[most],
+            "per_factor_by_labels": {str(size): each for size, each in table.items()},
+            "efficiency": means[FEW] / means[MANY] if efficient else None,
+        },
+        low=max(means[most] - margin, 0.0),
+        high=min(means[most] + margin, 1.0),
+        n=arrays.n,
+        params={
+            "predictor": predictor,
+            "sizes": usable,
+            "train": len(train_rows),
+            "interval": "normal, over test rows",
+            "factors": list(arrays.kept),
+        },
+        warnings=tuple(warnings),
+    )
+
+
+def _right(
+    predictor: str, codes: Floats, column: Column, train: Ints, test: Ints, seed: int
+) -> tuple[Floats, bool]:  # [test rows]
+    """For each test row 1 or 0, or R2 on every row for a continuous factor; and whether the folds could be fitted."""
+    from sklearn.linear_model import LogisticRegression
+
+    y = column.values
+    if np.ptp(y[train]) == 0:
+        return (np.zeros(len(test)) if column.continuous else np.asarray(y[test] == y[train[0]], np.float64)), True
+    model = _model(predictor, column.continuous, len(train), seed)
+    if crossed := predictor != "logistic" or column.continuous or _folds_vary(y[train]):
+        model.fit(codes[train], y[train])
+    else:
+        model = LogisticRegression(C=1.0, solver="lbfgs", tol=1e-4, max_iter=100).fit(codes[train], y[train])
+    if column.continuous:
+        return np.full(len(test), max(float(model.score(codes[test], y[test])), 0.0)), crossed
+    return np.asarray(model.predict(codes[test]) == y[test], np.float64), crossed
+
+
+def _folds_vary(y: Ints) -> bool:
+    """Each of the five consecutive folds leaves at least two values to learn from."""
+    return all(len(np.unique(np.delete(y, fold))) > 1 for fold in np.array_split(np.arange(len(y)), min(5, len(y))))
+
+
+def _model(predictor: str, continuous: bool, labels: int, seed: int) -> Any:
+    from sklearn import ensemble
+    from sklearn.linear_model import LogisticRegressionCV, RidgeCV
+    from sklearn.model_selection import KFold
+
+    if predictor == "logistic":
+        folds = KFold(min(5, labels))
+        if continuous:
+            return RidgeCV(np.logspace(-4, 4, 10), cv=folds)
+        newer = {"l1_ratios": (0.0,), "use_legacy_attributes": False}  # scikit-learn 1.8 and later ask for these
+        extra = newer if "use_legacy_attributes" in signature(LogisticRegressionCV).parameters else {}
+        return LogisticRegressionCV(
+            Cs=10, cv=folds, solver="lbfgs", tol=1e-4, max_iter=100, scoring="accuracy", **extra
+        )
+    kind = "Regressor" if continuous else "Classifier"
+    if predictor == "gbt":
+        return getattr(ensemble, f"GradientBoosting{kind}")(random_state=seed)
+    return getattr(ensemble, f"ExtraTrees{kind}")(20, max_features=None, min_samples_leaf=2, random_state=seed)

@@ -1,0 +1,29 @@
+"""Gaussian total correlation: how dependent the latents are, were they jointly normal. Needs no factors.
+
+Locatello et al., "Challenging common assumptions in the unsupervised learning of disentangled representations" (ICML
+2019): half of (sum of log variances - log determinant of the covariance), in nats; 0 where no two latents correlate.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from unbraid.metrics.contract import Codes, Score
+from unbraid.metrics.prepare import check, undefined
+
+SINGULAR = 1e-10  # least eigenvalue of a correlation matrix that double precision tells from 0 with room to spare
+
+
+def gaussian_total_correlation(codes: Codes, rng: np.random.Generator) -> Score:
+    """Total correlation of a normal distribution with the covariance of the codes; dead latents are left out."""
+    arrays = check(codes, None)
+    alive = np.flatnonzero(arrays.alive)
+    params = {"latents": alive.tolist(), "range": (0.0, float("inf"))}
+    if len(alive) < 2:
+        return undefined("total correlation needs at least two latents that vary", arrays.n, **params)
+    correlation = np.corrcoef(arrays.codes[:, alive].astype(np.float64), rowvar=False)
+    eigenvalues = np.linalg.eigvalsh(correlation)
+    if eigenvalues[0] < SINGULAR:
+        note = "some latents are linear functions of others: the total correlation is infinite"
+        return Score(float("inf"), n=arrays.n, params=params, warnings=(note,))
+    return Score(float(-np.log(eigenvalues).sum() / 2), n=arrays.n, params=params)

@@ -1,0 +1,48 @@
+"""Mutual information between latents: the mean over pairs, in nats. Needs no factors.
+
+Locatello et al., "Challenging common assumptions in the unsupervised learning of disentangled representations" (ICML
+2019): each latent in equal-width bins; 0 where latents are independent, up to the bias of the histogram.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+from typing import Literal
+
+import numpy as np
+
+from unbraid.metrics.contract import Codes, Score
+from unbraid.metrics.information import contingency, discretise, table_information
+from unbraid.metrics.prepare import check, undefined
+
+
+def mutual_info_score(
+    codes: Codes,
+    rng: np.random.Generator,
+    *,
+    bins: int = 20,
+    estimator: Literal["equal", "quantile"] = "equal",
+    units: Sequence[int] | None = None,
+) -> Score:
+    """The mean mutual information of two latents.
+
+    Args:
+        bins: bins for each latent; cells for a unit of several latents
+        estimator: equal-width or quantile bins
+        units: the unit that each latent belongs to; None makes each latent a unit
+    """
+    arrays = check(codes, None, units)
+    params = {"bins": bins, "estimator": estimator, "range": (0.0, float("inf"))}
+    if len(arrays.units) < 2:
+        return undefined("mutual information between latents needs at least two of them", arrays.n, **params)
+    cells = discretise(arrays, estimator=estimator, bins=bins, rng=rng)
+    matrix = np.zeros((len(cells), len(cells)))
+    for i, j in combinations(range(len(cells)), 2):
+        matrix[i, j] = matrix[j, i] = table_information(contingency(cells[i], cells[j]))
+    pairs = len(cells) * (len(cells) - 1)
+    note = f"chance alone gives about {(bins - 1) ** 2 / (2 * arrays.n):.3f} nats at {arrays.n} samples"
+    few = (note,) if (bins - 1) ** 2 / (2 * arrays.n) > 0.05 else ()
+    return Score(
+        float(matrix.sum() / pairs), parts={"matrix": matrix.tolist()}, n=arrays.n, params=params, warnings=few
+    )

@@ -1,0 +1,69 @@
+"""R2 of factors from latents, one latent each under the best matching, and from all latents together.
+
+Used for identifiability up to permutation (matched) and up to a linear map (all latents), as in Hyvärinen, Sasaki and
+Turner (AISTATS 2019) and Khemakhem et al. (AISTATS 2020). Held-out rows; not below 0. Labels enter by their number.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+
+from unbraid.metrics.contract import Codes, Factors, Score
+from unbraid.metrics.mcc import best_match
+from unbraid.metrics.prepare import Floats, Ints, check, parallel, split, varies
+
+
+def r2(
+    codes: Codes,
+    factors: Factors,
+    rng: np.random.Generator,
+    *,
+    regression: Literal["linear", "neighbours"] = "linear",
+    train: int | None = None,
+    jobs: int = 0,
+) -> Score:
+    """The mean over factors of R2 from the latent matched to it.
+
+    Args:
+        regression: a straight line, or the mean of the ten nearest training rows, which follows any curve
+        train: how many leading rows train, the others test; None draws two thirds
+        jobs: threads; 0 uses every core
+    """
+    arrays = check(codes, factors)
+    rows = split(arrays.n, train, rng)
+    moving = varies(arrays.codes)
+    scale = np.where(moving, arrays.codes.std(0, dtype=np.float64), np.inf)
+    codes = (arrays.codes - arrays.codes.mean(0, dtype=np.float64)) / scale
+    wanted = [column.values.astype(np.float64) for column in arrays.factors]
+    pairs = [(codes[:, [j]], y) for j in range(codes.shape[1]) for y in wanted] + [(codes, y) for y in wanted]
+    flat = parallel(lambda pair: _r2(regression, *pair, rows), pairs, jobs)
+    together = flat[-len(wanted) :]
+    matrix = np.array(flat[: -len(wanted)]).reshape(-1, len(wanted))  # [d, k]
+    matched = best_match(matrix)
+    each = [0.0 if latent is None else float(matrix[latent, k]) for k, latent in enumerate(matched)]
+    return Score(
+        float(np.mean(each)),
+        parts={
+            "per_factor": each,
+            "matched_latent": matched,
+            "all_latents": float(np.mean(together)),
+            "all_latents_per_factor": together,
+            "matrix": matrix.tolist(),
+        },
+        n=arrays.n,
+        params={"regression": regression, "train": len(rows[0]), "factors": list(arrays.kept)},
+        warnings=arrays.warnings,
+    )
+
+
+def _r2(regression: str, x: Floats, y: Floats, rows: tuple[Ints, Ints]) -> float:
+    from sklearn.linear_model import LinearRegression
+    from sklearn.neighbors import KNeighborsRegressor
+
+    train, test = rows
+    if np.ptp(y[train]) == 0 or np.ptp(y[test]) == 0:
+        return 0.0
+    model: Any = LinearRegression() if regression == "linear" else KNeighborsRegressor(min(10, len(train)))
+    return max(float(model.fit(x[train], y[train]).score(x[test], y[test])), 0.0)

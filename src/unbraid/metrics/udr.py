@@ -1,0 +1,99 @@
+"""Unsupervised disentanglement ranking: a model whose latents other runs find again is disentangled.
+
+Duan, Matthey, Saraiva, Watters, Burgess, Lerchner and Higgins, "Unsupervised model selection for variational
+disentangled representation learning" (ICLR 2020). For two runs, R[a, b] is how strongly latents a and b of the two are
+related: the absolute weight of a lasso or the absolute rank correlation. Their score is the mean over the informative
+latents of both of (largest entry)^2 / (sum of the entries); a run's score is the median over the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+from typing import Literal
+
+import numpy as np
+
+from unbraid.errors import Problem
+from unbraid.metrics.contract import Codes, Score
+from unbraid.metrics.prepare import Bools, Floats, check_codes, parallel, quiet, varies
+
+
+def udr(
+    runs: Sequence[Codes],
+    rng: np.random.Generator,
+    *,
+    kl: Sequence[Sequence[float]] | None = None,
+    least_kl: float = 0.01,
+    method: Literal["lasso", "spearman"] = "lasso",
+    alpha: float = 0.1,
+    jobs: int = 0,
+) -> Score:
+    """How well each run's latents are found again in the other runs; the value is the mean over runs.
+
+    The first argument is the codes of the same samples under each of several runs.
+
+    Args:
+        kl: mean KL divergence of each latent of each run from the prior; None takes every latent that varies
+        least_kl: latents with less than this are not informative
+        method: weights of a lasso, or rank correlation
+        alpha: strength of the lasso
+        jobs: threads; 0 uses every core
+    """
+    codes = [check_codes(run, f"codes of run {i}") for i, run in enumerate(runs)]
+    if len(codes) < 2:
+        raise Problem(f"UDR compares runs and needs at least two, not {len(codes)}")
+    if len({len(run) for run in codes}) > 1:
+        raise Problem("the codes of all runs must be of the same samples, and their numbers differ")
+    if kl is not None and [len(k) for k in kl] != [run.shape[1] for run in codes]:
+        raise Problem("kl must hold one number for each latent of each run")
+    masks = [varies(run) if kl is None else (np.asarray(kl[i]) > least_kl) & varies(run) for i, run in enumerate(codes)]
+    scaled = [_standardised(run, method == "spearman") for run in codes]
+    ordered = [(i, j) for i in range(len(codes)) for j in range(len(codes)) if i != j]
+    if method == "spearman":
+        ordered = list(combinations(range(len(codes)), 2))
+    with quiet():
+        found = parallel(
+            lambda p: _pair(scaled[p[0]], scaled[p[1]], masks[p[0]], masks[p[1]], method, alpha), ordered, jobs
+        )
+    pairwise = np.zeros((len(codes), len(codes)))
+    for (i, j), one in zip(ordered, found, strict=True):
+        pairwise[i, j] = one
+        if method == "spearman":
+            pairwise[j, i] = one
+    per_run = [float(np.median(np.delete(pairwise[:, j], j))) for j in range(len(codes))]
+    dead = [i for i, mask in enumerate(masks) if not mask.any()]
+    return Score(
+        float(np.mean(per_run)),
+        parts={"per_run": per_run, "pairwise": pairwise.tolist(), "informative": [int(m.sum()) for m in masks]},
+        n=len(codes[0]),
+        params={"method": method, "alpha": alpha if method == "lasso" else None, "runs": len(codes)},
+        warnings=(f"runs {dead} have no informative latent and score 0",) if dead else (),
+    )
+
+
+def relation_score(relation: Floats) -> float:  # [a, b]
+    """The mean over both sides' latents of (largest)^2 / sum."""
+    if not relation.size:
+        return 0.0
+    sides = [(relation.max(axis) ** 2, relation.sum(axis)) for axis in (0, 1)]
+    means = [np.mean(top / np.where(total > 0, total, 1.0)) for top, total in sides]
+    return float(np.mean(means))
+
+
+def _pair(a: Floats, b: Floats, mask_a: Bools, mask_b: Bools, method: str, alpha: float) -> float:
+    from sklearn.linear_model import Lasso
+
+    if method == "spearman":
+        relation = np.abs(a.T @ b) / len(a)
+    else:
+        relation = np.abs(np.atleast_2d(Lasso(alpha=alpha, tol=1e-4, max_iter=1000).fit(a, b).coef_)).T  # [a, b]
+    return relation_score(relation[mask_a][:, mask_b])
+
+
+def _standardised(codes: Floats, ranks: bool) -> Floats:
+    from scipy.stats import rankdata
+
+    moving = varies(codes)
+    values = (rankdata(codes, axis=0) if ranks else codes).astype(np.float64)
+    return np.asarray((values - values.mean(0)) / np.where(moving, values.std(0), np.inf))
