@@ -50,8 +50,9 @@ def list_cars(folder: Path, count: int) -> list[Path]:
         with reading(folder / LIST, "the names of the cars, a line each"):
             names = (folder / LIST).read_text().split()
     else:
-        either(folder, ("car_001_mesh.mat",), "cars3d")
         names = sorted(file.stem for file in folder.glob("car_*_mesh.mat"))
+        if not names:
+            either(folder, (LIST,), "cars3d")
     if len(names) != count or len(set(names)) != count:
         raise Problem(f"{folder} lists {len(set(names))} cars instead of {count}")
     for name in names:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import lzma
 import math
 import os
 import stat
@@ -23,6 +24,7 @@ from unbraid.errors import Problem, unknown
 
 Value = TypeVar("Value")
 
+UNPACKING = (zlib.error, lzma.LZMAError, zipfile.BadZipFile)
 CHUNK = 1 << 20  # bytes read at a time, so that a header cannot make us allocate what the file does not hold
 IDX_TYPES = {8: ">u1", 9: ">i1", 11: ">i2", 12: ">i4", 13: ">f4", 14: ">f8"}
 NORB_TYPES = {0x1E3D4C51: "<f4", 0x1E3D4C53: "<f8", 0x1E3D4C54: "<i4", 0x1E3D4C55: "<u1", 0x1E3D4C56: "<i2"}
@@ -40,7 +42,7 @@ def reading(path: Path | str, what: str) -> Iterator[None]:
         raise Problem(f"{path} does not exist; expected {what}") from error
     except PermissionError as error:
         raise Problem(f"{path} may not be read by this user; expected {what}") from error
-    except (OSError, EOFError, ValueError, RuntimeError, struct.error, zlib.error, zipfile.BadZipFile) as error:
+    except (OSError, EOFError, ValueError, RuntimeError, struct.error, *UNPACKING) as error:
         raise Problem(f"{path} is broken: expected {what} ({str(error) or type(error).__name__})") from error
 
 

@@ -1,0 +1,342 @@
+"""Binary formats: right on real files and files written byte by byte, and never fooled by a mutated header."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import struct
+import tracemalloc
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from scipy.io import savemat
+
+from unbraid.data import arrays
+from unbraid.data.arrays import H5Rows, cached, npy, npz
+from unbraid.data.cifar10 import read_batches
+from unbraid.data.files import read_idx, read_mat, read_norb, read_raw
+from unbraid.data.stl10 import read_labels
+from unbraid.errors import Problem
+
+PIXELS = np.random.default_rng(0).integers(0, 256, (5, 4, 3), dtype=np.uint8)
+fuzz = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+edits = st.lists(st.tuples(st.integers(0, 10**6), st.integers(0, 255)), min_size=1, max_size=4)
+
+
+@pytest.fixture(autouse=True)
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("UNBRAID_DATA", str(tmp_path / "root"))
+    return tmp_path / "root"
+
+
+def idx(array: NDArray[Any], kind: int = 8) -> bytes:
+    return struct.pack(f">HBB{array.ndim}I", 0, kind, array.ndim, *array.shape) + array.tobytes()
+
+
+def norb(array: NDArray[Any], magic: int = 0x1E3D4C55) -> bytes:
+    sizes = (*array.shape, 1, 1)[: max(3, array.ndim)]
+    return struct.pack(f"<Ii{len(sizes)}i", magic, array.ndim, *sizes) + array.tobytes()
+
+
+def mutated(data: bytes, changes: list[tuple[int, int]], within: int) -> bytes:
+    out = bytearray(data)
+    for place, value in changes:
+        out[place % within] = value
+    return bytes(out)
+
+
+def right_or_refused(read: Callable[[], NDArray[Any]], expected: NDArray[Any]) -> None:
+    """Neither another exception, nor other data, nor memory that only a lying header asks for."""
+    tracemalloc.start()
+    try:
+        found = read()
+    except Problem:
+        pass
+    else:
+        assert np.array_equal(found, expected)
+    finally:
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+    assert peak < 16 << 20
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+def test_idx_and_norb_give_back_what_was_written(tmp_path: Path, pack: Callable[[bytes], bytes]) -> None:
+    file = tmp_path / "data"
+    file.write_bytes(pack(idx(PIXELS)))
+    assert np.array_equal(read_idx(file), PIXELS)
+    file.write_bytes(pack(norb(PIXELS)))
+    assert np.array_equal(read_norb(file), PIXELS)
+    numbers = np.array([-2, 300, 70_000], np.int32)
+    file.write_bytes(pack(idx(numbers.astype(">i4"), 12)))
+    assert np.array_equal(read_idx(file, dtype="i4"), numbers)
+    file.write_bytes(pack(norb(numbers, 0x1E3D4C54)))
+    assert np.array_equal(read_norb(file, dtype="i4"), numbers)
+
+
+@fuzz
+@given(changes=edits, cut=st.integers(0, 80), zipped=st.booleans())
+def test_mutated_idx(tmp_path: Path, changes: list[tuple[int, int]], cut: int, zipped: bool) -> None:
+    data = mutated(idx(PIXELS), changes, 16)[: 76 - cut if cut < 20 else 76]
+    file = tmp_path / "data"
+    file.write_bytes(gzip.compress(data) if zipped else data)
+    right_or_refused(lambda: read_idx(file, PIXELS.shape), PIXELS)
+
+
+@fuzz
+@given(changes=edits)
+def test_idx_header_that_lies_about_its_size(tmp_path: Path, changes: list[tuple[int, int]]) -> None:
+    file = tmp_path / "data"
+    file.write_bytes(mutated(idx(PIXELS), changes, 16))
+    tracemalloc.start()
+    try:
+        assert read_idx(file).size == PIXELS.size
+    except Problem:
+        pass
+    finally:
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+    assert peak < 16 << 20
+
+
+@fuzz
+@given(changes=edits, zipped=st.booleans())
+def test_mutated_norb(tmp_path: Path, changes: list[tuple[int, int]], zipped: bool) -> None:
+    data = mutated(norb(PIXELS), changes, 20)
+    file = tmp_path / "data"
+    file.write_bytes(gzip.compress(data) if zipped else data)
+    right_or_refused(lambda: read_norb(file, PIXELS.shape), PIXELS)
+
+
+@fuzz
+@given(changes=edits)
+def test_mutated_gz(tmp_path: Path, changes: list[tuple[int, int]]) -> None:
+    packed = gzip.compress(idx(PIXELS))
+    file = tmp_path / "data"
+    file.write_bytes(mutated(packed, changes, len(packed)))
+    right_or_refused(lambda: read_idx(file, PIXELS.shape), PIXELS)
+
+
+@settings(fuzz, max_examples=600)
+@given(changes=edits, compressed=st.booleans(), cut=st.integers(0, 2000))
+def test_mutated_npz(tmp_path: Path, changes: list[tuple[int, int]], compressed: bool, cut: int) -> None:
+    file = tmp_path / "data.npz"
+    (np.savez_compressed if compressed else np.savez)(file, imgs=PIXELS, other=np.arange(3))
+    data = file.read_bytes()
+    data = mutated(data, changes, len(data))
+    file.write_bytes(data[: -cut % len(data)] if cut < 100 else data)
+    right_or_refused(lambda: npz(file, "imgs")["imgs"].expect(PIXELS.shape, "uint8").load(), PIXELS)
+
+
+@settings(fuzz, max_examples=400)
+@given(changes=edits)
+def test_mutated_npy(tmp_path: Path, changes: list[tuple[int, int]]) -> None:
+    file = tmp_path / "data.npy"
+    np.save(file, PIXELS)
+    file.write_bytes(mutated(file.read_bytes(), changes, 128))
+    right_or_refused(lambda: npy(file).expect(PIXELS.shape, "uint8").map("x"), PIXELS)
+
+
+@fuzz
+@given(place=st.integers(0, 6 * 3073 - 1), value=st.integers(0, 255), cut=st.integers(-3, 3))
+def test_mutated_cifar(tmp_path: Path, place: int, value: int, cut: int) -> None:
+    records = np.random.default_rng(1).integers(0, 256, (6, 3073), dtype=np.uint8)
+    records[:, 0] = np.arange(6)
+    records.reshape(-1)[place] = value
+    data = records.tobytes() + b"x" * cut if cut >= 0 else records.tobytes()[:cut]
+    paths = [tmp_path / "a.bin", tmp_path / "b.bin"]
+    paths[0].write_bytes(data[: 3 * 3073])
+    paths[1].write_bytes(data[3 * 3073 :])
+    good = cut == 0 and records[:, 0].max() <= 9
+    try:
+        read, labels = read_batches(paths, 3)
+    except Problem as problem:
+        assert not good
+        assert str(tmp_path) in str(problem)
+    else:
+        assert good
+        assert np.array_equal(labels, records[:, 0])
+        rows = np.array([5, 0, 3, 3])
+        assert np.array_equal(read(rows), records[rows, 1:].reshape(4, 3, 32, 32))
+
+
+class Payload:
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return os.mkdir, (str(self.path),)
+
+
+def test_a_pickle_is_refused_and_not_run(tmp_path: Path) -> None:
+    touched = tmp_path / "touched"
+    evil = np.array([Payload(touched)], object)
+    np.savez(tmp_path / "evil.npz", imgs=evil, good=PIXELS)
+    np.save(tmp_path / "evil.npy", evil, allow_pickle=True)
+    with pytest.raises(Problem, match=r"imgs\.npy in .*evil\.npz holds Python objects, which are not unpickled"):
+        npz(tmp_path / "evil.npz", "imgs")
+    with pytest.raises(Problem, match=r"evil\.npy holds Python objects"):
+        npy(tmp_path / "evil.npy")
+    assert np.array_equal(npz(tmp_path / "evil.npz", "good")["good"].load(), PIXELS)
+    assert not touched.exists()
+    np.load(tmp_path / "evil.npy", allow_pickle=True)
+    assert touched.exists(), "the payload would not have worked anyway"
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("save", [np.savez, np.savez_compressed])
+@pytest.mark.parametrize("in_memory", [0, 1 << 30])
+def test_npz_maps_loads_and_unpacks_alike(
+    tmp_path: Path, root: Path, monkeypatch: pytest.MonkeyPatch, order: Any, save: Any, in_memory: int
+) -> None:
+    monkeypatch.setattr(arrays, "IN_MEMORY", in_memory)
+    wide = np.random.default_rng(2).random((50, 7, 3)).astype(">f4")
+    save(tmp_path / "x.npz", first=np.arange(9), second=np.asarray(wide, order=order))
+    stored = npz(tmp_path / "x.npz")["second"]
+    assert np.array_equal(stored.map("x"), wide)
+    assert np.array_equal(stored.load(), wide)
+    if order == "C":
+        assert np.array_equal(np.concatenate(list(stored.parts(8))), wide)
+    unpacked = save is np.savez_compressed and order == "C" and in_memory == 0
+    assert [file.suffix for file in (root / "cache").glob("*")] == ([".npy"] if unpacked else [])
+
+
+def test_a_torn_npz_leaves_no_copy(tmp_path: Path, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(arrays, "IN_MEMORY", 0)
+    file = tmp_path / "x.npz"
+    noise = np.random.default_rng(3).integers(0, 256, (100, 1000), dtype=np.uint8)
+    np.savez_compressed(file, images=noise)
+    data = bytearray(file.read_bytes())
+    data[50_000] ^= 255
+    file.write_bytes(data)
+    stored = npz(file, "images")["images"]
+    with pytest.raises(Problem, match=r"'images' in .*x\.npz"):
+        stored.map("x")
+    assert list((root / "cache").iterdir()) == []
+
+
+def test_a_copy_is_made_once_and_again_when_its_source_changes(tmp_path: Path, root: Path) -> None:
+    source, made = tmp_path / "source", []
+
+    def parts() -> list[NDArray[np.uint8]]:
+        made.append(1)
+        return [np.full((2, 3), len(made), np.uint8), np.full((1, 3), 9, np.uint8)]
+
+    source.write_bytes(b"one")
+    for _ in range(2):
+        copy = cached("it", [source], (3, 3), parts)
+        assert copy.tolist() == [[1, 1, 1], [1, 1, 1], [9, 9, 9]]
+    source.write_bytes(b"longer")
+    assert cached("it", [source], (3, 3), parts)[0, 0] == 2
+    with pytest.raises(Problem, match="promises"):
+        cached("short", [source], (5, 3), parts)
+
+
+def test_a_copy_that_the_disk_has_no_room_for(tmp_path: Path, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = tmp_path / "source"
+    source.touch()
+    with pytest.raises(Problem, match="bytes free"):
+        cached("huge", [source], (1 << 62,), lambda: [])
+    monkeypatch.setenv("UNBRAID_DATA", str(source))
+    with pytest.raises(Problem, match=r"source/cache/.* cannot be written"):
+        cached("it", [source], (1,), lambda: [np.zeros(1, np.uint8)])
+
+
+def test_h5_rows_in_any_order_and_what_is_refused(tmp_path: Path) -> None:
+    file, outer = tmp_path / "x.h5", tmp_path / "outer.h5"
+    images = np.random.default_rng(4).integers(0, 256, (20, 4, 4, 3), dtype=np.uint8)
+    with h5py.File(file, "w") as out:
+        out.create_dataset("images", data=images, chunks=(6, 2, 4, 3), compression="gzip")
+        out["group/images"] = images
+    with h5py.File(outer, "w") as out:
+        out["images"] = h5py.ExternalLink(str(file), "images")
+    rows = np.array([7, 7, 0, 19, 3])
+    read = H5Rows(file, "images", (20, 4, 4, 3), "uint8")
+    assert np.array_equal(read(rows), images[rows])
+    assert np.array_equal(np.concatenate(list(read.parts(6))), images)
+    refused = {
+        ("pictures", (20, 4, 4, 3), "uint8"): "has no array 'pictures': it has group, images",
+        ("images", (21, 4, 4, 3), "uint8"): r"is uint8 \(20, 4, 4, 3\) instead of uint8 \(21, 4, 4, 3\)",
+        ("images", (20, 4, 4, 3), "float32"): "instead of float32",
+        ("group", (20, 4, 4, 3), "uint8"): "is not an array in the file itself",
+    }
+    for arguments, message in refused.items():
+        with pytest.raises(Problem, match=message):
+            H5Rows(file, *arguments)
+    with pytest.raises(Problem, match="is not an array in the file itself"):
+        H5Rows(outer, "images", (20, 4, 4, 3), "uint8")
+    cut = tmp_path / "cut.h5"
+    cut.write_bytes(file.read_bytes()[:3000])
+    with pytest.raises(Problem, match=r"cut\.h5 is broken"):
+        H5Rows(cut, "images", (20, 4, 4, 3), "uint8")
+
+
+def test_mat_is_looked_at_before_it_is_read(tmp_path: Path) -> None:
+    file = tmp_path / "x.mat"
+    savemat(file, {"labels": PIXELS[0], "name": "text", "cell": np.array([1, "a"], object)})
+    assert np.array_equal(read_mat(file, "labels", (4, 3), "uint8"), PIXELS[0])
+    for key, shape, dtype in [
+        ("labels", (3, 4), ""),
+        ("label", (4, 3), ""),
+        ("labels", (4, 3), "int32"),
+        ("name", (1,), ""),
+    ]:
+        with pytest.raises(Problem, match=r"x\.mat"):
+            read_mat(file, key, shape, dtype)
+    whole = file.read_bytes()
+    for data in (b"", b"not a mat file", whole[:150], b"\0" * 400, whole[:128] + b"\xff" * 200):
+        file.write_bytes(data)
+        with pytest.raises(Problem, match=r"x\.mat"):
+            read_mat(file, "labels", (4, 3))
+
+
+def test_sentences_name_the_file_and_what_was_expected(tmp_path: Path) -> None:
+    file = tmp_path / "train-labels-idx1-ubyte"
+
+    def says(data: bytes, message: str) -> None:
+        file.write_bytes(data)
+        with pytest.raises(Problem, match=f"train-labels-idx1-ubyte {message}"):
+            read_idx(file, (5, 4, 3))
+
+    whole = idx(PIXELS)
+    says(b"", r"is broken: expected an idx file of shape \(5, 4, 3\) \(it ends after 0 of 4 bytes\)")
+    says(whole[:-1], "is broken.*it ends after 59 of 60 bytes")
+    says(whole + b"x", "goes on after the 60 bytes that its header promises")
+    says(b"\x12\x34" + whole[2:], "is not an idx file: it starts with 1234 08 03")
+    says(idx(PIXELS[:4]), r"has shape \(4, 4, 3\) instead of \(5, 4, 3\)")
+    says(idx(PIXELS, 9), "holds int8 instead of uint8")
+    says(gzip.compress(whole)[:-12], "is broken")
+    file.unlink()
+    with pytest.raises(Problem, match="train-labels-idx1-ubyte does not exist"):
+        read_idx(file)
+    file.mkdir()
+    with pytest.raises(Problem, match=r"train-labels-idx1-ubyte is broken: .*directory"):
+        read_idx(file)
+
+
+def test_raw_files_and_labels_from_one(tmp_path: Path) -> None:
+    file = tmp_path / "y.bin"
+    file.write_bytes(bytes([1, 10, 3]))
+    assert read_labels(file, 3).tolist() == [0, 9, 2]
+    with pytest.raises(Problem, match=r"y\.bin has 3 bytes instead of 4 \(4 records\)"):
+        read_raw(file, 4, ())
+    for wrong in (0, 11):
+        file.write_bytes(bytes([1, wrong, 3]))
+        with pytest.raises(Problem, match=r"y\.bin has labels from .* instead of 1 to 10"):
+            read_labels(file, 3)
+
+
+def test_a_zip_bomb_is_not_unpacked(tmp_path: Path) -> None:
+    file = tmp_path / "bomb.npz"
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as out:
+        np.save(tmp_path / "x.npy", PIXELS)
+        out.writestr("imgs.npy", (tmp_path / "x.npy").read_bytes() + bytes(50 << 20))
+    right_or_refused(lambda: npz(file, "imgs")["imgs"].load(), np.empty(0))

@@ -1,0 +1,367 @@
+"""A user's own pictures: every accepted layout, and every refused one with its sentence."""
+
+from __future__ import annotations
+
+import io
+import os
+import shutil
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from PIL import Image
+
+from unbraid.data import pictures
+from unbraid.data.batch import Labelled, Views
+from unbraid.data.images import Images
+from unbraid.data.labels import Classed
+from unbraid.data.pictures import Kept
+from unbraid.data.sample import sampler
+from unbraid.data.table import Bytes, Factor, Rows
+from unbraid.errors import Problem
+
+RNG = np.random.default_rng(0)
+COLOR = RNG.integers(0, 256, (8, 8, 3), dtype=np.uint8)
+
+
+@pytest.fixture(autouse=True)
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("UNBRAID_DATA", str(tmp_path / "root"))
+
+
+def save(path: Path, pixels: NDArray[Any], **options: Any) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    Image.fromarray(pixels).save(path, **options)
+    return path
+
+
+def png(pixels: NDArray[Any]) -> bytes:
+    out = io.BytesIO()
+    Image.fromarray(pixels).save(out, "PNG")
+    return out.getvalue()
+
+
+def every(table: Any) -> Bytes:
+    found: Bytes = table.images(np.arange(len(table)))
+    return found
+
+
+def test_flat_folder_in_the_order_of_names(tmp_path: Path) -> None:
+    for i, name in enumerate(["b.png", "a.bmp", "c.PNG"]):
+        save(tmp_path / "set" / name, COLOR // (i + 1))
+    (tmp_path / "set" / ".hidden").write_text("x")
+    (tmp_path / "set" / "README.txt").write_text("x")
+    table = Images(path=str(tmp_path / "set"), size=8)
+    expected = np.stack([COLOR // 2, COLOR, COLOR // 3]).transpose(0, 3, 1, 2)
+    assert np.array_equal(every(table), expected)
+    assert np.array_equal(table.images(np.array([2, 0, 2])), expected[[2, 0, 2]])
+    assert (table.factors, table.gives, table.test) == ((), ("Images",), None)
+    assert table.values(np.arange(3)).shape == (3, 0)
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_class_folders_with_train_and_test(tmp_path: Path, packed: bool) -> None:
+    for i, name in enumerate(["train/cat/1", "train/ant/7", "train/ant/8", "test/cat/1"]):
+        save(tmp_path / "set" / "mine" / f"{name}.png", np.full((8, 8), i, np.uint8))
+    path = tmp_path / "set"
+    if packed:
+        path = Path(shutil.make_archive(str(tmp_path / "packed"), "zip", tmp_path / "set"))
+    table = Images(path=str(path), size=4)
+    assert table.shape == (1, 4, 4)
+    assert table.factors == (Factor("class", 2),)
+    assert table.class_names == ("ant", "cat")
+    assert table.values(np.arange(3)).tolist() == [[0], [0], [1]]
+    assert every(table)[:, 0, 0, 0].tolist() == [1, 2, 0]
+    assert table.test is not None
+    assert table.test.values(np.arange(1)).tolist() == [[1]]
+    assert every(table.test)[0, 0, 0, 0] == 3
+    batch = sampler(table, Labelled, batch=50, seed=0)(3)
+    assert isinstance(batch, Labelled)
+    assert all((x == [1, 2, 0][int(i)]).all() for x, i in zip(batch.x, batch.index, strict=True))
+    assert (batch.y == (batch.index == 2)).all()
+
+
+def test_views_share_their_class_and_are_not_the_same_row() -> None:
+    class Rows_(Classed):
+        name = "rows"
+        factors = (Factor("class", 4),)
+        label = "class"
+        shared = ("class",)
+        shape = (1, 2, 2)
+
+        def __init__(self) -> None:
+            self.labels = np.array([2, 0, 2, 1, 2, 0])
+
+        def images(self, rows: Rows) -> Bytes:
+            return np.tile(rows.astype(np.uint8)[:, None, None, None], (1, 1, 2, 2))
+
+    table = Rows_()
+    rows = np.tile(np.arange(6), 200)
+    others = table.partner(rows, np.random.default_rng(0))
+    seen = {row: set(others[rows == row].tolist()) for row in range(6)}
+    assert seen == {0: {2, 4}, 1: {5}, 2: {0, 4}, 3: {3}, 4: {0, 2}, 5: {1}}
+    counts = np.bincount(others[rows == 0], minlength=6)
+    assert abs(counts[2] - counts[4]) < 4 * np.sqrt(200)
+    views = sampler(table, Views, batch=64, seed=1)(0)
+    assert isinstance(views, Views)
+    assert (table.labels[views.x2[:, 0, 0, 0].numpy()] == views.y.numpy()).all()
+
+
+def test_a_crop_is_centred_and_resizing_keeps_the_mean(tmp_path: Path) -> None:
+    wide = np.zeros((4, 10), np.uint8)
+    wide[:, 3:7] = np.arange(16).reshape(4, 4)
+    save(tmp_path / "a.png", wide)
+    table = Images(path=str(tmp_path), size=4)
+    assert np.array_equal(every(table)[0, 0], wide[:, 3:7])
+    smooth = np.add.outer(np.arange(64), np.arange(64)).astype(np.uint8)
+    save(tmp_path / "a.png", smooth)
+    small = every(Images(path=str(tmp_path), size=16))[0, 0]
+    blocks = smooth.reshape(16, 4, 16, 4).mean((1, 3))
+    assert np.abs(small[2:-2, 2:-2] - blocks[2:-2, 2:-2]).max() <= 1
+
+
+def test_pixels_of_every_kind_of_file(tmp_path: Path) -> None:
+    grey = COLOR[:, :, 0]
+    deep = grey.astype(np.uint16) * 257
+    save(tmp_path / "grey" / "sixteen.png", deep)
+    save(tmp_path / "grey" / "plain.pgm", grey)
+    save(tmp_path / "grey" / "tiff.tif", grey)
+    assert (every(Images(path=str(tmp_path / "grey"), size=8)) == grey).all()
+    folder = tmp_path / "color"
+    save(folder / "a.png", np.dstack([COLOR, np.full((8, 8), 255, np.uint8)]))
+    Image.fromarray(COLOR // 64 * 64).quantize(256).save(folder / "b.gif")
+    turned = Image.fromarray(COLOR).transpose(Image.Transpose.ROTATE_90)
+    exif = Image.Exif()
+    exif[274] = 6  # show it turned clockwise
+    turned.save(folder / "c.png", exif=exif)
+    found = every(Images(path=str(folder), size=8)).transpose(0, 2, 3, 1)
+    assert np.array_equal(found[0], COLOR)
+    assert np.array_equal(found[1], COLOR // 64 * 64)
+    assert np.array_equal(found[2], COLOR)
+
+
+@pytest.mark.parametrize("color", ["grey", "rgb"])
+def test_grey_among_colour_is_refused_or_converted(tmp_path: Path, color: Any) -> None:
+    save(tmp_path / "a.png", COLOR)
+    save(tmp_path / "b.png", COLOR)
+    save(tmp_path / "odd.png", COLOR[:, :, 0])
+    with pytest.raises(Problem, match=r"odd\.png is grey among colour pictures: set color to rgb or grey"):
+        Images(path=str(tmp_path))
+    found = every(Images(path=str(tmp_path), size=8, color=color))
+    luma = np.asarray(Image.fromarray(COLOR).convert("L"))
+    if color == "grey":
+        assert np.array_equal(found[:, 0], np.stack([luma, luma, COLOR[:, :, 0]]))
+    else:
+        assert np.array_equal(found[2], np.stack([COLOR[:, :, 0]] * 3))
+        assert np.array_equal(found[0], COLOR.transpose(2, 0, 1))
+
+
+def test_what_is_no_picture_is_found_at_once(tmp_path: Path) -> None:
+    save(tmp_path / "a.png", COLOR)
+
+    def says(message: str) -> None:
+        with pytest.raises(Problem, match=message):
+            Images(path=str(tmp_path), size=8)
+
+    odd = tmp_path / "notes.txt"
+    odd.write_text("buy milk")
+    says(r"notes\.txt is not a picture: take it away")
+    odd.write_bytes(b"")
+    says(r"notes\.txt is not a picture")
+    odd.write_bytes(png(COLOR)[:20])
+    says(r"notes\.txt is (not a|a corrupt) picture")
+    odd.unlink()
+    Image.fromarray(np.zeros((4, 4), np.float32)).save(tmp_path / "float.tif")
+    says(r"float\.tif has pixels of the kind 'F': save it as 8-bit grey or RGB")
+    (tmp_path / "float.tif").unlink()
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(Problem, match="empty has no pictures in it"):
+        Images(path=str(tmp_path / "empty"))
+    with pytest.raises(Problem, match="nowhere does not exist; expected a folder or a zip file"):
+        Images(path=str(tmp_path / "nowhere"))
+    with pytest.raises(Problem, match="size is 0"):
+        Images(path=str(tmp_path), size=0)
+
+
+@pytest.mark.parametrize("kind", ["PNG", "JPEG"])
+def test_a_torn_body_is_found_when_it_is_read(tmp_path: Path, kind: str) -> None:
+    big = RNG.integers(0, 256, (64, 64, 3), dtype=np.uint8)
+    save(tmp_path / "a", big, format=kind)
+    torn = (tmp_path / "a").read_bytes()
+    (tmp_path / "b").write_bytes(torn[: len(torn) // 2])
+    table = Images(path=str(tmp_path))
+    assert table.images(np.array([0])).shape == (1, 3, 64, 64)
+    for _ in range(2):
+        with pytest.raises(Problem, match="b is a corrupt picture"):
+            table.images(np.array([0, 1]))
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(changes=st.lists(st.tuples(st.integers(0, 10**6), st.integers(0, 255)), min_size=1, max_size=3), kind=st.data())
+def test_mutated_pictures(tmp_path: Path, changes: list[tuple[int, int]], kind: st.DataObject) -> None:
+    out = io.BytesIO()
+    Image.fromarray(COLOR).save(out, kind.draw(st.sampled_from(["PNG", "JPEG", "GIF", "BMP", "TIFF", "PPM", "WEBP"])))
+    data = bytearray(out.getvalue())
+    for place, value in changes:
+        data[place % min(len(data), 120)] = value
+    (tmp_path / "a").write_bytes(data)
+    try:
+        found = every(Images(path=str(tmp_path), size=8))
+    except Problem as problem:
+        assert str(tmp_path) in str(problem)
+    else:
+        assert found.shape[0] == 1
+
+
+def test_a_picture_that_unpacks_to_gigabytes(tmp_path: Path) -> None:
+    header = b"P5 40000 40000 255\n"
+    (tmp_path / "bomb.pgm").write_bytes(header + bytes(100))
+    with pytest.raises(Problem, match=r"bomb\.pgm is a corrupt picture: .*pixels"):
+        Images(path=str(tmp_path))
+
+
+def zipped(path: Path, members: dict[str, bytes]) -> str:
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as out:
+        for name, data in members.items():
+            out.writestr(name, data)
+    return str(path)
+
+
+@pytest.mark.parametrize("name", ["../up.png", "a/../../up.png", "/etc/up.png", "C:\\up.png", "..\\up.png"])
+def test_a_path_outside_its_zip(tmp_path: Path, name: str) -> None:
+    path = zipped(tmp_path / "a.zip", {"ok.png": png(COLOR), name: png(COLOR)})
+    with pytest.raises(Problem, match=r"a\.zip holds '.*up\.png', a path outside itself"):
+        Images(path=path)
+    assert [file.name for file in tmp_path.iterdir()] == ["a.zip"]
+
+
+def test_broken_zips(tmp_path: Path) -> None:
+    path = zipped(tmp_path / "a.zip", {"a.png": png(COLOR), "b.txt": b"text"})
+    with pytest.raises(Problem, match=r"b\.txt in .*a\.zip is not a picture"):
+        Images(path=path)
+    noise = RNG.integers(0, 256, (40, 40), dtype=np.uint8)
+    path = zipped(tmp_path / "b.zip", {"a.png": png(noise)})
+    data = bytearray(Path(path).read_bytes())
+    data[300] ^= 255
+    Path(path).write_bytes(data)
+    with pytest.raises(Problem, match=r"a\.png in .*b\.zip is broken"):
+        Images(path=path)
+    Path(path).write_bytes(data[:500])
+    with pytest.raises(Problem, match=r"b\.zip is broken: expected a folder or a zip file"):
+        Images(path=path)
+
+
+@pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="nothing is forbidden to this user")
+def test_an_unreadable_file(tmp_path: Path) -> None:
+    save(tmp_path / "a.png", COLOR).chmod(0)
+    with pytest.raises(Problem, match=r"a\.png may not be read by this user"):
+        Images(path=str(tmp_path))
+
+
+def test_an_unreadable_file_for_any_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    save(tmp_path / "a.png", COLOR)
+
+    def forbidden(*_: Any, **__: Any) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "open", forbidden)
+    with pytest.raises(Problem, match=r"a\.png may not be read by this user; expected a picture"):
+        Images(path=str(tmp_path))
+
+
+def test_arrays_in_every_layout(tmp_path: Path) -> None:
+    n = RNG.integers(0, 256, (5, 3, 6, 6), dtype=np.uint8)
+
+    def load(array: NDArray[Any], **options: Any) -> Bytes:
+        np.save(tmp_path / "x.npy", array)
+        return every(Images(path=str(tmp_path / "x.npy"), size=6, **options))
+
+    assert np.array_equal(load(n), n)
+    assert np.array_equal(load(n.transpose(0, 2, 3, 1)), n)
+    assert np.array_equal(load(n[:, 0]), n[:, :1])
+    assert np.array_equal(load(n[:, 0], color="rgb"), n[:, :1].repeat(3, 1))
+    for kind in (np.float16, np.float32, np.float64):
+        assert np.array_equal(load((n / 255).astype(kind)), n)
+    assert np.array_equal(load(n > 100), (n > 100) * np.uint8(255))
+    assert np.array_equal(load(np.asfortranarray(n)), n)
+    wide = np.concatenate([n, n], 3)
+    assert np.array_equal(load(wide), wide[:, :, :, 3:9])
+
+
+def test_labels_of_an_npz(tmp_path: Path) -> None:
+    n = RNG.integers(0, 256, (5, 6, 6), dtype=np.uint8)
+    path = tmp_path / "x.npz"
+    for save_ in (np.savez, np.savez_compressed):
+        save_(path, images=n, labels=np.array([0, 2, 1, 1, 0], np.uint8), more=np.zeros(3))
+        table = Images(path=str(path), size=6)
+        assert table.factors == (Factor("class", 3),)
+        assert table.values(np.arange(5)).T.tolist() == [[0, 2, 1, 1, 0]]
+        assert np.array_equal(every(table)[:, 0], n)
+    np.savez(path, n)
+    assert Images(path=str(path)).gives == ("Images",)
+    for labels in (np.zeros(4, int), np.zeros(5), np.array([-1, 0, 0, 0, 0]), np.array([0, 0, 0, 0, 10**9])):
+        np.savez(path, images=n, labels=labels)
+        with pytest.raises(Problem, match=r"'labels' in .*x\.npz"):
+            Images(path=str(path))
+
+
+def test_arrays_that_are_refused(tmp_path: Path) -> None:
+    good = np.zeros((4, 6, 6), np.float32)
+    path = tmp_path / "x.npy"
+
+    def says(array: NDArray[Any], message: str) -> None:
+        np.save(path, array, allow_pickle=True)
+        with pytest.raises(Problem, match=r"x\.npy " + message):
+            Images(path=str(path), size=6)
+
+    for bad in (1.01, -0.01, np.nan, np.inf):
+        array = good.copy()
+        array[2, 3, 4] = bad
+        says(array, r"has floats outside \[0, 1\], first in picture 2: scale them, or save bytes")
+    says(good.astype(np.int64), "holds int64: save bytes")
+    says(good.astype(complex), "holds complex128: save bytes")
+    says(good[0], "has shape")
+    says(good[:0], "has shape")
+    says(np.zeros((4, 6, 6, 4), np.uint8), "has shape")
+    says(np.array([{}], object), "holds Python objects")
+    np.savez(tmp_path / "x.npz", a=good, b=good)
+    with pytest.raises(Problem, match=r"x\.npz has the arrays a, b: name the one with the pictures 'images'"):
+        Images(path=str(tmp_path / "x.npz"))
+
+
+def test_what_is_kept_is_bounded_and_read_once() -> None:
+    read: list[int] = []
+
+    def one(row: int) -> Bytes:
+        read.append(row)
+        return np.full((1, 2, 2), row, np.uint8)
+
+    kept = Kept(one, 10, (1, 2, 2), keep=12)  # room for three pictures
+    rows = np.array([0, 2, 3, 9, 2, 3])
+    for _ in range(2):
+        assert kept(rows)[:, 0, 0, 0].tolist() == rows.tolist()
+    assert read == [0, 2, 3, 9, 3, 3, 9, 3]
+    assert pictures.KEEP == 1 << 30
+
+
+def test_real_sets(shared: Path) -> None:
+    flowers = Images(path=str(shared / "data/flowers12-224.zip"))
+    assert (len(flowers), flowers.factors[0].size) == (720, 12)
+    assert flowers.test is not None
+    assert np.bincount(flowers.test.values(np.arange(240))[:, 0]).tolist() == [20] * 12
+    row = flowers.class_names.index("windflower") * 60 + 3
+    assert flowers.values(np.array([row]))[0, 0] == flowers.class_names.index("windflower")
+    with zipfile.ZipFile(shared / "data/flowers12-224.zip") as file:
+        name = sorted(name for name in file.namelist() if name.startswith("train/windflower/"))[3]
+        original = Image.open(file.open(name)).resize((64, 64), Image.Resampling.LANCZOS)
+    assert np.array_equal(flowers.images(np.array([row]))[0], np.asarray(original).transpose(2, 0, 1))
+    faces = Images(path=str(shared / "data/faces/orl_faces.zip"))
+    assert (len(faces), faces.shape, faces.factors) == (400, (1, 64, 64), (Factor("class", 40),))
+    array = Images(path=str(shared / "data/faces/lfw_subset.npy"), size=25)
+    stored = np.load(shared / "data/faces/lfw_subset.npy")
+    assert np.abs(every(array)[:, 0] / 255 - stored).max() <= 0.5001 / 255
