@@ -31,7 +31,8 @@ def encoder(net: str, shape: Shape, outputs: int, *, width: int) -> nn.Module:
         for depth, (before, after) in enumerate(zip([shape[0], *channels], channels, strict=False)):
             layers += [_down(before, after, depth), nn.ReLU()]
         flat = channels[-1] * side**2
-        return nn.Sequential(*layers, nn.Flatten(), nn.Linear(flat, 256), nn.ReLU(), nn.Linear(256, outputs))
+        layers += [nn.Flatten(), nn.Linear(flat, 256), nn.ReLU(), nn.Linear(256, outputs)]
+        return _fast(nn.Sequential(*layers))
     if net == "mlp":
         return nn.Sequential(nn.Flatten(), *_dense(math.prod(shape), 1200, 1200, outputs))
     raise unknown("network", net, NETS)
@@ -47,7 +48,7 @@ def decoder(net: str, shape: Shape, inputs: int, *, width: int, likelihood: str)
         outputs = [*channels[-2::-1], shape[0]]
         for before, after in zip([top, *outputs], outputs, strict=False):
             layers += [nn.ConvTranspose2d(before, after, 4, 2, 1), nn.ReLU()]
-        return Decoder(nn.Sequential(*layers[:-1]), likelihood)
+        return Decoder(_fast(nn.Sequential(*layers[:-1])), likelihood)
     if net == "mlp":
         dense = _dense(inputs, 1200, 1200, math.prod(shape))
         return Decoder(nn.Sequential(*dense, nn.Unflatten(1, shape)), likelihood)
@@ -117,6 +118,11 @@ def _pyramid(shape: Shape, width: int) -> tuple[list[int], int]:
 def _down(before: int, after: int, depth: int) -> nn.Module:
     """Halves the image; 4x4 kernels in the first two layers and 2x2 in the others, as in the study."""
     return nn.Conv2d(before, after, 4, 2, 1) if depth < 2 else nn.Conv2d(before, after, 2, 2)
+
+
+def _fast(net: nn.Sequential) -> nn.Sequential:
+    """Convolutions run up to half as fast again with their channels last in memory."""
+    return net.to(memory_format=torch.channels_last)  # type: ignore[call-overload, no-any-return]
 
 
 def _dense(*sizes: int) -> list[nn.Module]:

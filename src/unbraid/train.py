@@ -74,7 +74,7 @@ def fit(
     machine.prepare_memory()
     if threads:
         torch.set_num_threads(threads)
-    method.to(_device(device)).to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+    method.to(_device(device))
     with run.lock():
         if run.finished:
             load_weights(method, run.path)
@@ -131,7 +131,7 @@ class Trainer:
             parameters = self.groups[name].parameters
             gradients = torch.autograd.grad(loss.value, parameters, retain_graph=i < len(losses), allow_unused=True)
             for parameter, gradient in zip(parameters, gradients, strict=True):
-                parameter.grad = gradient
+                parameter.grad = gradient if gradient is None else _laid_out_like(parameter, gradient)
             record |= {"loss" if name == "model" else name: loss.value.detach(), **loss.terms}
         for name in losses:
             self.optimisers[name].step()
@@ -142,6 +142,13 @@ class Trainer:
 def noise_seed(seed: int, step: int) -> int:
     """The seed of torch's generator at a step; another stream than that of the batch."""
     return int(np.random.SeedSequence((seed, step, 1)).generate_state(1, np.uint64)[0])
+
+
+def _laid_out_like(parameter: Tensor, gradient: Tensor) -> Tensor:
+    """The fused Adam walks both through memory, so they must lie there alike."""
+    if gradient.stride() == parameter.stride():
+        return gradient
+    return torch.empty_like(parameter).copy_(gradient)
 
 
 def _adam(group: Group) -> torch.optim.Adam:

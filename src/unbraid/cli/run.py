@@ -61,6 +61,9 @@ def _run(
     table = api.load_data(data.name, **data_arguments)
     method = api.build(entry.name, table, seed=training.get("seed", 0), **method_arguments)
     run = api.fit(method, table, sampling=sampling, show=not given["quiet"], **training)
+    if given["train_only"]:
+        print(f"trained: {run.path}")
+        return 0
     if not (run.path / "codes.npz").exists():
         api.represent(run, method, table, points=given["points"])
     if not (run.path / "scores.json").exists():
@@ -83,6 +86,7 @@ def _parser(method: str, data: str) -> Parser:
     add_options(training, options)
     training.add_argument("--points", type=int, default=10_000, help="images to encode for the scores (default: 10000)")
     training.add_argument("--data-root", metavar="DIR", help="folder of data files (default: UNBRAID_DATA)")
+    training.add_argument("--train-only", action="store_true", help="neither score nor report")
     training.add_argument("--quiet", action="store_true", help="no progress bar")
     entry = catalogue.find("data", data)
     add_options(parser.add_argument_group(f"data set {data}", entry.summary), entry.arguments)

@@ -13,6 +13,7 @@ from unbraid import catalogue, history
 from unbraid.reports import figures
 from unbraid.run import Run, write
 
+DEAD = 0.05  # nats, or standard deviations, below which a latent carries nothing
 STYLE = """
 body { font: 15px/1.5 system-ui, sans-serif; color: #1f2933; background: #fff; max-width: 60rem; margin: 2rem auto;
        padding: 0 1.2rem; }
@@ -24,7 +25,7 @@ tr { border-bottom: 1px solid #e4e7eb; } .note { color: #52606d; font-size: .88r
 .warning { color: #8a5300; font-size: .85rem; } svg { max-width: 100%; height: auto; }
 img { image-rendering: pixelated; display: block; width: 100%; }
 .latent { display: grid; grid-template-columns: 9.5rem 1fr; gap: .9rem; align-items: center; margin: .35rem 0; }
-.latent span { font-size: .85rem; line-height: 1.3; } .latent b { font-size: .95rem; } .dead { opacity: .45; }
+.latent span { font-size: .85rem; line-height: 1.3; } .latent b { font-size: .95rem; }
 """
 
 
@@ -66,6 +67,8 @@ def _scores(scores: dict[str, dict[str, Any]], codes: dict[str, NDArray[Any]]) -
     for name, score in scores.items():
         entry = catalogue.entries("metrics").get(name)
         meaning = escape(entry.summary if entry else "")
+        subs = ", ".join(f"{part} {value:.3f}" for part, value in score["parts"].items() if isinstance(value, float))
+        meaning += f"<br>{escape(subs)}" if subs else ""
         cautions = "".join(f'<div class="warning">{escape(text)}</div>' for text in score["warnings"])
         interval = "" if score["low"] is None else f"{score['low']:.3f} to {score['high']:.3f}"
         rows.append(
@@ -131,20 +134,21 @@ def _traversals(
     kl = codes.get(f"kl_{block}")
     matrix, factors = _known(scores, codes)
     weight = kl if kl is not None else codes[f"codes_{block}"].std(0)
-    rows = []
+    live, dead = [], []
     for latent in np.argsort(-weight):
-        label = f"<b>{block}{latent}</b>"
-        if kl is not None:
-            label += f"<br>{kl[latent]:.2f} nats"
-        if matrix is not None and len(matrix) == len(sweeps) and matrix[latent].max() > 0.05:
+        label = f"<b>{block}{latent}</b>" + (f"<br>{kl[latent]:.2f} nats" if kl is not None else "")
+        if weight[latent] < DEAD:
+            dead.append(f"{block}{latent}")
+            continue
+        if matrix is not None and len(matrix) == len(sweeps):
             label += f"<br>mostly {escape(factors[int(matrix[latent].argmax())])}"
-        dead = " dead" if weight[latent] < 0.05 else ""
         picture = f'<img alt="traversal of {block}{latent}" src="{figures.strip(sweeps[latent])}">'
-        rows.append(f'<div class="latent{dead}"><span>{label}</span>{picture}</div>')
+        live.append(f'<div class="latent"><span>{label}</span>{picture}</div>')
+    idle = f"<p class=note>{', '.join(dead)} carry nothing and are not shown.</p>" if dead else ""
     return (
         f"<h2>Traversals of {escape(block)}</h2><p class=note>Each row moves one latent from the 2nd to the 98th "
         "percentile of its codes and holds the others where the first picture above has them. In nats: how much the "
-        "latent carries (KL to the prior). Pale rows carry nothing.</p>" + "".join(rows)
+        "latent carries (KL to the prior).</p>" + "".join(live) + idle
     )
 
 

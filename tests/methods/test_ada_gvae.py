@@ -1,0 +1,80 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from tests.toys import Squares
+from unbraid.data.batch import Pairs
+from unbraid.data.sample import sampler
+from unbraid.methods.ada_gvae import AdaGVAE, average, shared_dims
+
+TABLE = Squares()
+
+
+def posteriors(seed: int = 0) -> tuple[torch.Tensor, torch.Tensor]:
+    generator = torch.Generator().manual_seed(seed)
+    return torch.randn(6, 4, generator=generator), torch.randn(6, 4, generator=generator)
+
+
+def by_hand(mu: torch.Tensor, log_var: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Each pair and each dimension on its own."""
+    mean, variance = mu.numpy().astype(np.float64).copy(), np.exp(log_var.numpy().astype(np.float64))
+    shared = np.zeros((3, 4), bool)
+    for i in range(3):
+        m1, m2, v1, v2 = mean[i].copy(), mean[i + 3].copy(), variance[i].copy(), variance[i + 3].copy()
+        delta = [0.5 * (v1[d] / v2[d] + (m1[d] - m2[d]) ** 2 / v2[d] - 1 + np.log(v2[d] / v1[d])) for d in range(4)]
+        threshold = 0.5 * (max(delta) + min(delta))
+        for d in range(4):
+            if delta[d] < threshold:
+                shared[i, d] = True
+                mean[i, d] = mean[i + 3, d] = 0.5 * (m1[d] + m2[d])
+                variance[i, d] = variance[i + 3, d] = 0.5 * (v1[d] + v2[d])
+    return torch.tensor(mean), torch.tensor(np.log(variance)), torch.tensor(shared)
+
+
+def test_shared_dimensions_are_found_and_averaged_as_in_the_paper() -> None:
+    mu, log_var = posteriors()
+    mean, log_variance, mask = by_hand(mu, log_var)
+    shared = shared_dims(mu[:3], log_var[:3], mu[3:], log_var[3:])
+    assert torch.equal(shared, mask)
+    assert 0 < mask.sum() < 12
+    ours = average(mu, log_var, shared)
+    torch.testing.assert_close(ours[0].double(), mean, rtol=1e-5, atol=1e-6)
+    torch.testing.assert_close(ours[1].double(), log_variance, rtol=1e-5, atol=1e-6)
+
+
+def test_averaging_two_equal_posteriors_changes_nothing() -> None:
+    mu, log_var = (part[:3].repeat(2, 1) for part in posteriors())
+    ours = average(mu, log_var, torch.ones(3, 4, dtype=torch.bool))
+    torch.testing.assert_close(ours, (mu, log_var))
+
+
+def test_the_dimension_in_which_a_pair_differs_most_is_never_shared() -> None:
+    mu, log_var = torch.zeros(2, 5), torch.zeros(2, 5)
+    mu[1, 3] = 2.0
+    assert shared_dims(mu[:1], log_var[:1], mu[1:], log_var[1:]).tolist() == [[True, True, True, False, True]]
+
+
+def test_the_loss_of_a_pair_is_the_mean_over_both_images() -> None:
+    torch.manual_seed(0)
+    method = AdaGVAE(TABLE.spec, beta=3.0, width=4, latents=4)
+    batch = sampler(TABLE, Pairs, batch=3, seed=0)(0).on("cpu")
+    assert isinstance(batch, Pairs)
+    x = torch.cat([batch.x1, batch.x2])
+    with torch.no_grad():
+        mu, log_var = method.encoder(x).chunk(2, -1)
+        mean, log_variance, _ = by_hand(mu, log_var)
+        torch.manual_seed(1)
+        z = mean + (0.5 * log_variance).exp() * torch.randn(6, 4).double()
+        rec = method.decoder.nll(z.float(), x)
+    kl = 0.5 * (mean**2 + log_variance.exp() - log_variance - 1).sum(1)
+    expected = sum((rec[i] + 3 * kl[i] + rec[i + 3] + 3 * kl[i + 3]) / 2 for i in range(3)) / 3
+    torch.manual_seed(1)
+    assert method.losses(batch, 0)["model"].value.item() == pytest.approx(float(expected), rel=1e-5)
+
+
+def test_a_single_image_is_encoded_without_averaging() -> None:
+    method = AdaGVAE(TABLE.spec)
+    x = torch.rand(4, 1, 12, 12)
+    torch.testing.assert_close(method.encode(x)["z"], method.encoder(x)[:, :10])

@@ -1,0 +1,74 @@
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+from torch import nn
+
+from unbraid import nets
+from unbraid.errors import Problem
+
+
+def layers(module: nn.Module) -> list[str]:
+    return [
+        f"{type(m).__name__} {m.weight.shape[1] if 'Transpose' in type(m).__name__ else m.weight.shape[0]} {m.kernel_size[0]}"
+        for m in module.modules()
+        if isinstance(m, nn.Conv2d | nn.ConvTranspose2d)
+    ]
+
+
+def test_the_network_of_the_study_at_64() -> None:
+    assert layers(nets.encoder("conv", (1, 64, 64), 20, width=32)) == [
+        "Conv2d 32 4",
+        "Conv2d 32 4",
+        "Conv2d 64 2",
+        "Conv2d 64 2",
+    ]
+    decoder = nets.decoder("conv", (3, 64, 64), 10, width=32, likelihood="bernoulli")
+    assert layers(decoder) == [f"ConvTranspose2d {c} 4" for c in (64, 32, 32, 3)]
+    assert [m.out_features for m in decoder.modules() if isinstance(m, nn.Linear)] == [256, 1024]
+
+
+@pytest.mark.parametrize("net", nets.NETS)
+@pytest.mark.parametrize("shape", [(1, 64, 64), (3, 32, 32), (1, 28, 28), (3, 96, 96), (1, 12, 12)])
+def test_decoders_mirror_encoders_at_every_size(net: str, shape: tuple[int, int, int]) -> None:
+    x = torch.rand(2, *shape)
+    code = nets.encoder(net, shape, 7, width=8)(x)
+    assert code.shape == (2, 7)
+    assert nets.decoder(net, shape, 7, width=8, likelihood="bernoulli").mean(code).shape == x.shape
+
+
+def test_likelihoods_are_normalised_densities() -> None:
+    """exp(-nll) sums to one over {0, 1}, and integrates to one over the line."""
+    logits = torch.tensor([[[[0.3, -1.2]]]])
+    bernoulli = nets.Decoder(nn.Identity(), "bernoulli")
+    total = sum(
+        bernoulli.nll_of(logits, torch.tensor([[[[float(a), float(b)]]]])).neg().exp() for a in (0, 1) for b in (0, 1)
+    )
+    assert float(total) == pytest.approx(1, rel=1e-6)
+    line = torch.linspace(-3, 4, 70_001).view(-1, 1, 1, 1)
+    densities = nets.Decoder(nn.Identity(), "gaussian").nll_of(torch.full_like(line, 0.3), line)
+    # one image of 70,001 pixels would be a product; these are 70,001 images of one pixel
+    assert densities.neg().exp().sum().item() * 1e-4 == pytest.approx(1, rel=1e-4)
+
+
+def test_nll_sums_over_the_image() -> None:
+    decoder = nets.Decoder(nn.Identity(), "bernoulli")
+    small, large = torch.zeros(1, 1, 4, 4), torch.zeros(1, 1, 8, 8)
+    assert decoder.nll_of(small, small).item() == pytest.approx(16 * math.log(2), rel=1e-6)
+    assert decoder.nll_of(large, large).item() == pytest.approx(64 * math.log(2), rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: nets.encoder("conf", (1, 64, 64), 2, width=8), "did you mean 'conv'"),
+        (lambda: nets.decoder("conv", (1, 64, 64), 2, width=8, likelihood="bernouli"), "did you mean 'bernoulli'"),
+        (lambda: nets.encoder("conv", (1, 30, 30), 2, width=8), "divisible by 4, not 30x30"),
+        (lambda: nets.encoder("conv", (1, 64, 32), 2, width=8), "square images"),
+    ],
+)
+def test_what_cannot_be_built_is_refused(make: object, message: str) -> None:
+    with pytest.raises(Problem, match=message):
+        make()  # type: ignore[operator]

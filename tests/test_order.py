@@ -1,0 +1,64 @@
+"""Data flows one way: a module imports only from stages to its left."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import unbraid
+
+STAGES = [
+    ["errors"],
+    ["configured", "catalogue", "machine", "progress"],
+    ["maths"],
+    ["data"],
+    ["nets"],
+    ["methods"],
+    ["run", "history"],
+    ["checkpoint"],
+    ["train"],
+    ["representation"],
+    ["metrics"],
+    ["scores"],
+    ["reports"],
+    ["api"],
+    ["cli"],
+]
+RANK = {name: rank for rank, stage in enumerate(STAGES) for name in stage}
+ROOT = Path(unbraid.__file__).parent
+
+
+def imports(path: Path) -> set[str]:
+    """The stages of the package that a file imports from."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and node.module == "unbraid":
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("unbraid."):
+            found.add(str(node.module).split(".")[1])
+    return found
+
+
+def stage_of(path: Path) -> str:
+    return path.relative_to(ROOT).parts[0].removesuffix(".py")
+
+
+def test_every_file_belongs_to_a_stage() -> None:
+    strangers = {stage_of(path) for path in ROOT.rglob("*.py")} - RANK.keys() - {"__init__"}
+    assert not strangers
+
+
+def test_imports_follow_the_flow() -> None:
+    wrong = [
+        f"{path.relative_to(ROOT)} imports {name}"
+        for path in ROOT.rglob("*.py")
+        if stage_of(path) != "__init__"
+        for name in imports(path)
+        if RANK[name] > RANK[stage_of(path)] or (RANK[name] == RANK[stage_of(path)] and path.parent == ROOT)
+    ]
+    assert not wrong
+
+
+def test_metrics_never_see_a_model_or_a_data_set() -> None:
+    for path in (ROOT / "metrics").glob("*.py"):
+        assert imports(path) <= {"errors", "metrics"}, path.name

@@ -1,0 +1,41 @@
+"""A small world for tests: a square that moves, on a 12x12 image; it gives every batch kind."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unbraid.data.table import Bytes, Factor, Grid, Rows, Values
+
+
+class Squares(Grid):
+    """Position, size and brightness of a square; the class is its size, the known nuisance its brightness."""
+
+    name = "squares"
+    factors = (Factor("x", 8), Factor("y", 8), Factor("side", 3), Factor("light", 4))
+    gives = ("Images", "Labelled", "Pairs", "Views", "TargetBackground")
+    label = "side"
+    nuisances = ("light",)
+    shape = (1, 12, 12)
+
+    def __init__(self, *, dim: bool = False) -> None:
+        self.dim = dim
+        if not dim:
+            self.background = Squares(dim=True)
+
+    def render(self, values: Values) -> Bytes:
+        x, y, side, light = (column[:, None, None] for column in values.T)
+        rows, columns = np.mgrid[:12, :12]
+        inside = (columns >= x) & (columns <= x + side + 1) & (rows >= y) & (rows <= y + side + 1)
+        bright = 20 + 5 * light if self.dim else 100 + 50 * light
+        return (inside * bright).astype(np.uint8)[:, None]
+
+    def partner(self, rows: Rows, rng: np.random.Generator) -> Rows:
+        """Another square of the same size."""
+        values = rng.integers(0, self.sizes, (len(rows), 4))
+        values[:, 2] = self.values(rows)[:, 2]
+        return self.rows(values)
+
+
+def batch_rows(table: Grid, n: int, seed: int = 0) -> NDArray[np.int64]:
+    return np.random.default_rng(seed).integers(0, len(table), n)
