@@ -89,7 +89,7 @@ def hold_out(
     return kept
 
 
-def joint(sizes: tuple[int, int], strength: float) -> NDArray[np.float64]:
+def correlation(sizes: tuple[int, int], strength: float) -> NDArray[np.float64]:
     """p(a, b) ~ exp(-(a - b)^2 / 2 sigma^2) with both factors scaled to [0, 1] (Träuble et al., 2021, section 3)."""
     if not strength > 0:
         raise Problem(
@@ -101,7 +101,7 @@ def joint(sizes: tuple[int, int], strength: float) -> NDArray[np.float64]:
 
 
 def correlate(table: Table, factors: tuple[str, str], strength: float, *, count: int = 0, seed: int = 0) -> Table:
-    """Rows drawn with replacement so that two factors are correlated as `joint` says; the others stay as they were.
+    """Rows drawn with replacement so that two factors are correlated as `correlation` says; the others stay as they are.
 
     Args:
         count: number of rows to draw; as many as the table has where it is 0
@@ -116,7 +116,7 @@ def correlate(table: Table, factors: tuple[str, str], strength: float, *, count:
     values = table.values(np.arange(len(table)))
     cells = values[:, first] * sizes[1] + values[:, second]  # [rows]
     order, counts = np.argsort(cells, kind="stable"), np.bincount(cells, minlength=sizes[0] * sizes[1])
-    p = joint(sizes, strength).ravel() * (counts > 0)
+    p = correlation(sizes, strength).ravel() * (counts > 0)
     rng = np.random.default_rng(seed)
     drawn = rng.choice(len(p), count or len(table), p=p / p.sum())
     rows = order[np.cumsum(counts)[drawn] - counts[drawn] + rng.integers(0, counts[drawn])]

@@ -1,0 +1,46 @@
+"""Any two sets of pictures of yours as target and background: folders, zip files or arrays."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from unbraid.data.images import Images
+from unbraid.data.table import Bytes, Rows, Table, Values
+from unbraid.errors import Problem
+
+
+class TwoFolders(Table):
+    """Class folders of the target, where there are any, are its classes.
+
+    Args:
+        target: folder, zip or array with the pictures that have something more
+        background: folder, zip or array with the pictures that do not
+        size: height and width of the pictures in pixels
+        color: as_is, grey or rgb; the last two convert all pictures
+    """
+
+    name = "two_folders"
+    gives = ("Images", "TargetBackground")
+
+    def __init__(
+        self, *, target: str, background: str, size: int = 64, color: Literal["as_is", "grey", "rgb"] = "as_is"
+    ) -> None:
+        self.target, self.background = (Images(path=path, size=size, color=color) for path in (target, background))
+        if self.target.shape != self.background.shape:
+            kinds = {1: "grey", 3: "in colour"}
+            raise Problem(
+                f"{target} is {kinds[self.target.shape[0]]} and {background} is {kinds[self.background.shape[0]]}: "
+                "set color to rgb or grey"
+            )
+        self.shape, self.factors, self.label = self.target.shape, self.target.factors, self.target.label
+        if self.label:
+            self.gives = ("Images", "Labelled", "TargetBackground")  # type: ignore[assignment]
+
+    def __len__(self) -> int:
+        return len(self.target)
+
+    def images(self, rows: Rows) -> Bytes:
+        return self.target.images(rows)
+
+    def values(self, rows: Rows) -> Values:
+        return self.target.values(rows)
