@@ -38,7 +38,7 @@ def contact_sheet(table: Table, path: Path | str, *, columns: int = 12, seed: in
 
 
 def joint(table: Table, a: str, b: str, *, seed: int = 0) -> NDArray[np.float64]:
-    """How often two factors have each pair of values, [values of a, values of b]; a sample of a large table is taken."""
+    """How often two factors have each pair of values, [values of a, values of b]; from a sample where it is large."""
     columns = [table.column(a), table.column(b)]
     n = len(table)
     rows = np.arange(n) if n <= MANY else np.random.default_rng(seed).integers(0, n, MANY)

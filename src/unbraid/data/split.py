@@ -101,7 +101,7 @@ def correlation(sizes: tuple[int, int], strength: float) -> NDArray[np.float64]:
 
 
 def correlate(table: Table, factors: tuple[str, str], strength: float, *, count: int = 0, seed: int = 0) -> Table:
-    """Rows drawn with replacement so that two factors are correlated as `correlation` says; the others stay as they are.
+    """Rows drawn with replacement so that two factors are correlated as `correlation` says; the others stay as before.
 
     Args:
         count: number of rows to draw; as many as the table has where it is 0

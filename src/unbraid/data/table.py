@@ -88,11 +88,12 @@ class Table(Configured, ABC):
         return sum(factor.size > 1 for factor in self.factors)
 
     def shared_label(self, rows: Rows) -> NDArray[np.int64]:
-        """The values of the factors that views share, as one number, the last factor fastest, [n]."""
+        """The values of the factors that views share, or of the label, as one number, the last factor fastest, [n]."""
         values = self.values(rows)
-        columns: Any = tuple(values[:, self.column(name)] for name in self.shared)
-        labels: NDArray[np.int64] = np.ravel_multi_index(columns, self.spec.shared).astype(np.int64)
-        return labels
+        places = [self.column(name) for name in self.shared or (self.label,) if name]
+        columns: Any = tuple(values[:, place] for place in places)
+        labels: NDArray[np.int64] = np.ravel_multi_index(columns, [self.factors[i].size for i in places])
+        return labels.astype(np.int64)
 
     def column(self, name: str) -> int:
         """Where a factor stands among the columns of `values`."""
