@@ -138,7 +138,8 @@ def test_an_unknown_argument_fails_at_once(name: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_the_loss_falls_on_a_small_problem(name: str) -> None:
     entry = catalogue.find("methods", name)
-    method = build(name, **{a.name: 3e-3 for a in entry.arguments if a.name == "lr"})
+    quick: dict[str, Any] = {a.name: 3e-3 for a in entry.arguments if a.name == "lr"}
+    method = build(name, **quick)
     trainer = Trainer(method)
     values = []
     for step in range(80):
@@ -160,6 +161,8 @@ def test_argument_names_of_methods_data_and_training_do_not_collide() -> None:
     training = {argument.name for argument in catalogue.signature("train.py", "fit")} | {"points", "data", "quiet"}
     methods = {a.name for entry in catalogue.entries("methods").values() for a in entry.arguments}
     data = {a.name for entry in catalogue.entries("data").values() for a in entry.arguments}
-    drawing = {a.name for entry in catalogue.entries("methods").values() for a in catalogue.sampling(entry.traits["eats"])}
+    drawing = {
+        a.name for entry in catalogue.entries("methods").values() for a in catalogue.sampling(entry.traits["eats"])
+    }
     sets = [training, methods, data, drawing]
     assert sum(map(len, sets)) == len(set.union(*sets)), [a & b for a in sets for b in sets if a is not b and a & b]

@@ -12,7 +12,7 @@ from unbraid.errors import Problem
 
 def layers(module: nn.Module) -> list[str]:
     return [
-        f"{type(m).__name__} {m.weight.shape[1] if 'Transpose' in type(m).__name__ else m.weight.shape[0]} {m.kernel_size[0]}"
+        f"{type(m).__name__} {m.out_channels} {m.kernel_size[0]}"
         for m in module.modules()
         if isinstance(m, nn.Conv2d | nn.ConvTranspose2d)
     ]

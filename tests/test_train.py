@@ -20,7 +20,7 @@ from unbraid.errors import Problem
 from unbraid.maths.schedule import linear
 from unbraid.methods.contract import Group, Loss, Method, minimise
 from unbraid.methods.vae import VAE
-from unbraid.train import Trainer, fit, noise_seed
+from unbraid.train import Trainer, batches, fit, noise_seed
 
 TABLE = Squares()
 PIXELS = 144
@@ -113,7 +113,7 @@ class Meta(Toy):
 
     def losses(self, batch: Images, step: int) -> dict[str, Loss]:
         one, two = batch.x.flatten(1).chunk(2)
-        parameters = dict(self.layer.named_parameters())
+        parameters: dict[str, Tensor] = dict(self.layer.named_parameters())
         inner = functional_call(self.layer, parameters, one).pow(2).mean()
         gradients = torch.autograd.grad(inner, list(parameters.values()), create_graph=True)
         moved = {n: p - 0.5 * g for (n, p), g in zip(parameters.items(), gradients, strict=True)}
@@ -255,6 +255,13 @@ def test_a_batch_and_its_noise_are_functions_of_seed_and_step() -> None:
         assert not torch.equal(once.index, later.index)
     seeds = {noise_seed(seed, step) for seed in range(30) for step in range(30)}
     assert len(seeds) == 900
+
+
+def test_batches_drawn_ahead_are_the_same_and_in_order() -> None:
+    draw = sampler(TABLE, Images, batch=4, seed=0)
+    plain, ahead = (list(batches(draw, 3, 9, ahead=flag)) for flag in (False, True))
+    assert [step for step, _ in ahead] == [step for step, _ in plain] == list(range(3, 9))
+    assert all(torch.equal(a.index, b.index) for (_, a), (_, b) in zip(ahead, plain, strict=True))
 
 
 def test_a_run_leaves_the_callers_random_numbers_alone(tmp_path: Path) -> None:

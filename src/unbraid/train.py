@@ -7,6 +7,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import asdict
 from typing import Any
@@ -95,9 +96,9 @@ def _train(
     method.train()
     saved, saved_at = start, time.monotonic()
     with _interrupts() as interrupted:
-        for step in range(start, plan.steps):
+        for step, batch in batches(draw, start, plan.steps, ahead=device.type != "cpu"):
             torch.manual_seed(noise_seed(plan.seed, step))
-            history.add(step, trainer.step(draw(step).on(device), step))
+            history.add(step, trainer.step(batch.on(device), step))
             done = step + 1
             if done % WINDOW == 0 or done == plan.steps:
                 progress.show(done, history.close_window(f"the last good checkpoint, of step {saved}, is kept"))
@@ -137,6 +138,21 @@ class Trainer:
             self.optimisers[name].step()
         self.method.after_step(step)
         return record
+
+
+def batches(draw: Callable[[int], Batch], start: int, end: int, *, ahead: bool) -> Iterator[tuple[int, Batch]]:
+    """The batch of each step; drawn one `ahead` in a thread where a device computes while the processor is idle."""
+    if not ahead:
+        for step in range(start, end):
+            yield step, draw(step)
+        return
+    with ThreadPoolExecutor(1) as pool:
+        following = pool.submit(draw, start)
+        for step in range(start, end):
+            batch = following.result()
+            if step + 1 < end:
+                following = pool.submit(draw, step + 1)
+            yield step, batch
 
 
 def noise_seed(seed: int, step: int) -> int:

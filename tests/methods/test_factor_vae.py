@@ -24,9 +24,9 @@ def batch() -> Images:
     return drawn
 
 
-def build(gamma: float = 10.0, **arguments: bool) -> FactorVAE:
+def build(gamma: float = 10.0, second_batch: bool = False) -> FactorVAE:
     torch.manual_seed(0)
-    return FactorVAE(TABLE.spec, gamma=gamma, critic_width=32, **arguments)
+    return FactorVAE(TABLE.spec, gamma=gamma, critic_width=32, second_batch=second_batch)
 
 
 def test_the_critic_cannot_move_the_encoder() -> None:

@@ -77,5 +77,6 @@ def _svg(figure: Any) -> str:
 
     text = io.StringIO()
     with matplotlib.rc_context({"svg.fonttype": "none", "font.family": "sans-serif", "svg.hashsalt": "unbraid"}):
-        figure.savefig(text, format="svg", transparent=True, metadata={"Date": None})
+        nothing = dict.fromkeys(["Date", "Creator", "Format", "Type"])
+        figure.savefig(text, format="svg", transparent=True, metadata=nothing)
     return text.getvalue()[text.getvalue().index("<svg") :]

@@ -1,0 +1,223 @@
+"""Training speed as ratios, measured in one run: `python benchmarks/train.py [--rounds 5] [--json FILE]`.
+
+The work: beta-VAE, the study's convolutional network, 64x64, batch 64. Each variant runs in a process of its own, the
+variants take turns, and the median over the rounds counts. Stop everything else on the machine first.
+
+    bare        a plain PyTorch loop: NCHW, torch.optim.Adam, same arithmetic, images drawn by the same sampler
+    optimised   the same loop on our network, optimiser and memory settings: what our loop could reach
+    unbraid     unbraid.fit, with everything that it does (drawing, logging, checks, checkpoints)
+    pythae      pythae's trainer on the same network, where it is installed
+    disent      disent's framework under Lightning, where it is installed
+    sampler     images drawn per second, without training
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+BATCH, WARM = 64, 10
+VARIANTS = ("bare", "optimised", "unbraid", "pythae", "disent", "sampler")
+BARS = {"unbraid / bare": 1.5, "unbraid / pythae": 1.5, "unbraid / disent": 1.5, "unbraid / optimised": 0.97}
+SAMPLER_BAR = 10.0
+
+
+def parts() -> tuple[Any, Any, Any]:
+    import torch
+
+    from unbraid.data.batch import Images
+    from unbraid.data.dsprites import DSprites
+    from unbraid.data.sample import sampler
+    from unbraid.methods.beta_vae import BetaVAE
+
+    table = DSprites()
+    torch.manual_seed(0)
+    return BetaVAE(table.spec), table, sampler(table, Images, batch=BATCH, seed=0)
+
+
+def rate(times: list[float]) -> float:
+    """Images per second from the moments at which steps ended, without the first few."""
+    return BATCH * (len(times) - 1 - WARM) / (times[-1] - times[WARM])
+
+
+def bare(steps: int, *, optimised: bool) -> float:
+    import torch
+
+    from unbraid import machine
+    from unbraid.maths import gaussian
+
+    method, _, draw = parts()
+    if optimised:
+        machine.prepare_memory()
+    else:
+        method.to(memory_format=torch.contiguous_format)
+        for parameter in method.parameters():
+            parameter.data = parameter.data.contiguous(memory_format=torch.contiguous_format)
+    adam = torch.optim.Adam(method.parameters(), lr=1e-4, fused=True if optimised else None)
+    times = []
+    for step in range(steps):
+        x = draw(step).on("cpu").x
+        mu, log_var = method.encoder(x).chunk(2, -1)
+        z = gaussian.sample(mu, log_var)
+        logits = method.decoder(z)
+        rec = torch.nn.functional.binary_cross_entropy_with_logits(logits, x, reduction="sum") / len(x)
+        loss = rec + 4 * gaussian.kl_to_standard(mu, log_var).sum(-1).mean()
+        adam.zero_grad()
+        loss.backward()  # type: ignore[no-untyped-call]
+        adam.step()
+        times.append(time.perf_counter())
+    return rate(times)
+
+
+def unbraid(steps: int) -> float:
+    from unbraid.train import fit
+
+    method, table, _ = parts()
+    times: list[float] = []
+    method.after_step = lambda step: times.append(time.perf_counter())
+    with tempfile.TemporaryDirectory() as out:
+        fit(method, table, steps=steps, batch=BATCH, out=out, show=False)
+    return rate(times)
+
+
+def pythae(steps: int) -> float:
+    import torch
+    from pythae.models import BetaVAE, BetaVAEConfig
+    from pythae.models.base.base_utils import ModelOutput
+    from pythae.models.nn import BaseDecoder, BaseEncoder
+    from pythae.trainers import BaseTrainer, BaseTrainerConfig
+
+    method, _, draw = parts()
+    times: list[float] = []
+
+    class Encoder(BaseEncoder):  # type: ignore[misc]
+        def __init__(self) -> None:
+            super().__init__()
+            self.net = method.encoder
+
+        def forward(self, x: Any) -> Any:
+            times.append(time.perf_counter())
+            mu, log_var = self.net(x).chunk(2, -1)
+            return ModelOutput(embedding=mu, log_covariance=log_var)
+
+    class Decoder(BaseDecoder):  # type: ignore[misc]
+        def __init__(self) -> None:
+            super().__init__()
+            self.net = method.decoder.net
+
+        def forward(self, z: Any) -> Any:
+            return ModelOutput(reconstruction=torch.sigmoid(self.net(z)))
+
+    method.to(memory_format=torch.contiguous_format)
+    images = torch.cat([draw(step).on("cpu").x for step in range(steps)])
+    model = BetaVAE(BetaVAEConfig(input_dim=(1, 64, 64), latent_dim=10, beta=4.0, reconstruction_loss="bce"))
+    model.encoder, model.decoder = Encoder(), Decoder()
+    with tempfile.TemporaryDirectory() as out:
+        config = BaseTrainerConfig(
+            output_dir=out, num_epochs=1, per_device_train_batch_size=BATCH, learning_rate=1e-4, no_cuda=True
+        )
+        BaseTrainer(model, images, training_config=config).train()
+    return rate(times[:steps])
+
+
+def disent(steps: int) -> float:
+    import lightning
+    import torch
+    from disent.frameworks.vae import BetaVae
+    from disent.model import AutoEncoder
+
+    method, _, draw = parts()
+    times: list[float] = []
+
+    class Net(torch.nn.Module):
+        def __init__(self, net: Any, x_shape: Any, z_size: int, z_multiplier: int = 1) -> None:
+            super().__init__()
+            self.net, self.x_shape, self.z_size, self.z_multiplier = net, x_shape, z_size, z_multiplier
+            self.z_total = z_size * z_multiplier
+
+        def forward(self, value: Any) -> Any:
+            if self.z_multiplier == 2:
+                times.append(time.perf_counter())
+            return self.net(value)
+
+        def get_device(self) -> Any:
+            return next(self.parameters()).device
+
+    method.to(memory_format=torch.contiguous_format)
+    model = AutoEncoder(Net(method.encoder, (1, 64, 64), 10, 2), Net(method.decoder.net, (1, 64, 64), 10))
+    framework = BetaVae(model=model, cfg=BetaVae.cfg(optimizer="adam", optimizer_kwargs={"lr": 1e-4}, beta=0.01))
+    batches: Any = [{"x_targ": (draw(step).on("cpu").x,)} for step in range(steps)]
+    trainer = lightning.Trainer(max_steps=steps, logger=False, enable_checkpointing=False, accelerator="cpu")
+    trainer.fit(framework, torch.utils.data.DataLoader(batches, batch_size=None))
+    return rate(times)
+
+
+def sample(steps: int) -> float:
+    _, _, draw = parts()
+    times = []
+    for step in range(steps):
+        draw(step).on("cpu")
+        times.append(time.perf_counter())
+    return rate(times)
+
+
+def measure(variant: str, steps: int) -> float:
+    """Images per second of one variant, in this process."""
+    if variant in ("bare", "optimised"):
+        return bare(steps, optimised=variant == "optimised")
+    return {"unbraid": unbraid, "pythae": pythae, "disent": disent, "sampler": sample}[variant](steps)
+
+
+def spawn(variant: str, steps: int) -> float:
+    """One variant in a fresh process; ours with the thread settings that `unbraid run` chooses."""
+    environment = dict(os.environ)
+    if variant in ("unbraid", "optimised", "sampler"):
+        from unbraid import machine
+
+        environment["GOMP_SPINCOUNT"] = os.environ.get("GOMP_SPINCOUNT", machine.SPIN_WHEN_QUIET)
+    words = [sys.executable, __file__, "--variant", variant, "--steps", str(steps)]
+    result = subprocess.run(words, env=environment, capture_output=True, text=True, check=False)
+    if result.returncode:
+        raise SystemExit(f"{variant} failed:\n{result.stderr[-2000:]}")
+    return float(result.stdout.strip().splitlines()[-1])
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--steps", type=int, default=60)
+    parser.add_argument("--json", type=Path)
+    parser.add_argument("--variant", choices=VARIANTS, help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.variant:
+        print(measure(arguments.variant, arguments.steps))
+        return 0
+    present = [v for v in VARIANTS if v not in ("pythae", "disent") or importlib.util.find_spec(v)]
+    found: dict[str, list[float]] = {variant: [] for variant in present}
+    for _ in range(arguments.rounds):
+        for variant in present:
+            found[variant].append(spawn(variant, arguments.steps * (10 if variant == "sampler" else 1)))
+    medians = {variant: statistics.median(values) for variant, values in found.items()}
+    for variant in VARIANTS:
+        print(f"{variant:10s}", f"{medians[variant]:8.0f} images/s" if variant in medians else "not installed")
+    ratios = {name: medians["unbraid"] / medians[name.split()[-1]] for name in BARS if name.split()[-1] in medians}
+    ratios["sampler / unbraid"] = medians["sampler"] / medians["unbraid"]
+    for name, ratio in ratios.items():
+        bar = BARS.get(name, SAMPLER_BAR)
+        print(f"{name:22s} {ratio:6.2f}   bar {bar:5.2f}   {'met' if ratio >= bar else 'NOT met'}")
+    if arguments.json:
+        arguments.json.write_text(json.dumps({"images_per_second": medians, "ratios": ratios}, indent=2))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,170 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+import unbraid
+from unbraid.cli import main
+
+RUN = ["run", "beta_vae", "--size", "16", "--width", "4", "--batch", "16", "--points", "300", "--quiet"]
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("runs")
+    assert main([*RUN, "--beta", "2", "--steps", "20", "--out", str(out)]) == 0
+    (run,) = out.iterdir()
+    return run
+
+
+def test_a_run_leaves_everything_in_its_directory(trained: Path) -> None:
+    names = {path.name for path in trained.iterdir()}
+    assert names == {
+        "run.json", "history.csv", "state.pt", "weights.safetensors", "codes.npz", "pictures.npz", "scores.json",
+        "report.html", "done", "lock",
+    }  # fmt: skip
+    config = json.loads((trained / "run.json").read_text())
+    assert config["arguments"] == {
+        "beta": 2.0, "latents": 10, "net": "conv", "width": 4, "likelihood": "bernoulli", "lr": 1e-4,
+    }  # fmt: skip
+    assert config["data_arguments"]["size"] == 16
+    assert (config["steps"], config["batch"], config["seed"]) == (20, 16, 0)
+    assert config["versions"]["torch"] == torch.__version__
+
+
+def test_a_finished_run_is_not_repeated(trained: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    stamp = (trained / "weights.safetensors").stat().st_mtime_ns
+    assert main([*RUN, "--beta", "2", "--steps", "20", "--out", str(trained.parent)]) == 0
+    assert (trained / "weights.safetensors").stat().st_mtime_ns == stamp
+    assert "mig" in capsys.readouterr().out
+
+
+def test_the_codes_are_those_of_the_loaded_method(trained: Path) -> None:
+    method = unbraid.load_run(trained)
+    with np.load(trained / "codes.npz") as arrays:
+        rows, codes, factors = arrays["rows"], arrays["codes_z"], arrays["factors"]
+    table = unbraid.load_data("dsprites", size=16)
+    x = torch.from_numpy(table.images(rows)).float() / 255
+    with torch.no_grad():
+        torch.testing.assert_close(method.encode(x)["z"], torch.from_numpy(codes), rtol=1e-4, atol=1e-5)
+    np.testing.assert_array_equal(factors, table.values(rows))
+
+
+def test_scores_of_a_file_of_arrays(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rng = np.random.default_rng(0)
+    factors = rng.integers(0, [4, 5, 3], (3000, 3))
+    np.savez(tmp_path / "perfect.npz", codes=factors.astype(float), factors=factors)
+    assert main(["score", str(tmp_path / "perfect.npz"), "--json"]) == 0
+    scores = json.loads(capsys.readouterr().out)
+    assert scores["mig"]["value"] > 0.99
+    assert scores["mig"]["null"] < 0.05
+    assert {"value", "low", "high", "null", "parts", "warnings"} <= scores["mig"].keys()
+    assert main(["score", str(tmp_path / "perfect.npz"), "--metrics", "mig"]) == 0
+    text = capsys.readouterr().out
+    assert "mig" in text
+    assert "dci" not in text
+
+
+def test_scores_of_a_run_are_written_again(trained: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = json.loads((trained / "scores.json").read_text())
+    assert main(["score", str(trained), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == before == json.loads((trained / "scores.json").read_text())
+
+
+@pytest.mark.parametrize(
+    ("codes", "factors", "message"),
+    [
+        (np.full((100, 2), np.nan), np.arange(200).reshape(100, 2) % 3, "NaN|not finite|finite"),
+        (np.random.default_rng(0).random((10, 2)), np.arange(20).reshape(10, 2) % 3, "sample"),
+        (
+            np.random.default_rng(0).random((100, 2)),
+            np.zeros((100, 1), int),
+            "one value|single value|constant|vary|varies",
+        ),
+        (np.random.default_rng(0).random((100, 2)), np.zeros((99, 1), int), "99"),
+    ],
+)
+def test_bad_numbers_are_a_sentence(
+    codes: object, factors: object, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    import re
+
+    np.savez(tmp_path / "bad.npz", codes=codes, factors=factors)  # type: ignore[arg-type]
+    assert main(["score", str(tmp_path / "bad.npz")]) == 1
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.startswith("unbraid: ")
+    assert re.search(message, captured.err), captured.err
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("run beta_vea", "no method is called 'beta_vea': did you mean 'beta_vae'?"),
+        ("run beta_vae --data dsprits", "no data set is called 'dsprits': did you mean 'dsprites'?"),
+        ("run beta_vae --btea 3", "no option is called '--btea': did you mean '--beta'?"),
+        ("run", "say which method to run"),
+        ("run beta_vae --net conf --steps 1", "no network is called 'conf': did you mean 'conv'?"),
+        ("run beta_vae --data images", "images needs --path"),
+        ("run ada_gvae --data images --path {empty} --steps 1", "pairs|Pairs"),
+        ("scoer x", "no command is called 'scoer': did you mean 'score'?"),
+        ("score nothing.npz", "there is no file nothing.npz"),
+        ("score {empty}", "is not a run"),
+        ("report {empty}", "is not a run"),
+        ("list methods --jsn", "did you mean '--json'?"),
+    ],
+)
+def test_mistakes_get_one_sentence(
+    words: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import re
+
+    monkeypatch.chdir(tmp_path)
+    np.save(tmp_path / "own.npy", np.zeros((5, 16, 16), np.uint8))
+    path = tmp_path / "own.npy" if "--path" in words else tmp_path
+    assert main(words.format(empty=path).split()) == 1
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1
+    assert message in error or re.search(message, error)
+    assert not list(tmp_path.glob("runs/*"))
+
+
+@pytest.mark.parametrize("words", ["run beta_vae --beta many", "run beta_vae --steps 1.5"])
+def test_a_value_of_the_wrong_type_is_refused(words: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stop:
+        main(words.split())
+    assert stop.value.code == 2
+    assert "invalid" in capsys.readouterr().err
+
+
+def test_help_shows_the_arguments_of_every_method(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", "--help"]) == 0
+    text = " ".join(capsys.readouterr().out.split())
+    assert "--beta BETA weight of the KL; 1 is the VAE (float, default: 4.0)" in text
+    assert "--gamma GAMMA weight of the total correlation; 0 is the VAE (float, default: 10.0)" in text
+    with pytest.raises(SystemExit):
+        main(["run", "ada_gvae", "--help"])
+    assert "--changed" in capsys.readouterr().out
+
+
+def test_list_for_programs(capsys: pytest.CaptureFixture[str]) -> None:
+    for kind, name in [("methods", "beta_vae"), ("data", "dsprites"), ("metrics", "mig")]:
+        assert main(["list", kind, "--json"]) == 0
+        listed = json.loads(capsys.readouterr().out)
+        assert listed[name]["summary"]
+    assert main(["list", "methods"]) == 0
+    assert "beta_vae" in capsys.readouterr().out
+
+
+def test_images_of_ones_own_without_labels(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rng = np.random.default_rng(0)
+    np.save(tmp_path / "own.npy", rng.integers(0, 255, (40, 16, 16), dtype=np.uint8))
+    words = f"run vae --data images --path {tmp_path / 'own.npy'} --size 16 --width 4 --batch 8 --steps 3 --quiet"
+    assert main([*words.split(), "--out", str(tmp_path / "runs")]) == 0
+    assert "nothing to score against" in capsys.readouterr().out
+    (run,) = (tmp_path / "runs").iterdir()
+    assert "Traversals" in (run / "report.html").read_text()

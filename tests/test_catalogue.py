@@ -1,0 +1,59 @@
+from __future__ import annotations
+
+import inspect
+import subprocess
+import sys
+
+import pytest
+
+from unbraid import catalogue
+from unbraid.errors import Problem
+
+
+@pytest.mark.parametrize("kind", catalogue.KINDS)
+def test_what_is_read_from_the_source_is_what_the_signature_says(kind: str) -> None:
+    for entry in catalogue.entries(kind).values():
+        loaded = entry.load()
+        function = loaded.__init__ if inspect.isclass(loaded) else loaded
+        keywords = [p for p in inspect.signature(function).parameters.values() if p.kind is p.KEYWORD_ONLY]
+        assert [p.name for p in keywords] == [a.name for a in entry.arguments], entry.name
+        for parameter, argument in zip(keywords, entry.arguments, strict=True):
+            assert argument.required == (parameter.default is parameter.empty), (entry.name, argument.name)
+            if not argument.required:
+                assert parameter.default == argument.default, (entry.name, argument.name)
+
+
+def test_nothing_that_is_no_entry_is_listed() -> None:
+    assert {"vae", "beta_vae", "factor_vae", "ada_gvae"} <= set(catalogue.entries("methods"))
+    assert "contract" not in catalogue.entries("methods")
+    assert {"batch", "table", "sample", "split"}.isdisjoint(catalogue.entries("data"))
+    assert {"contract", "suite"}.isdisjoint(catalogue.entries("metrics"))
+
+
+def test_the_nearest_name_is_suggested() -> None:
+    with pytest.raises(Problem, match="did you mean 'beta_vae'"):
+        catalogue.find("methods", "betavae")
+    with pytest.raises(Problem, match="did you mean 'beta'"):
+        catalogue.check(catalogue.find("methods", "beta_vae"), {"betta": 1})
+    with pytest.raises(Problem, match=r"there are: .*dsprites"):
+        catalogue.find("data", "zzz")
+
+
+def test_a_missing_argument_is_named_with_its_meaning() -> None:
+    with pytest.raises(Problem, match="images needs --path: "):
+        catalogue.check(catalogue.find("data", "images"), {})
+
+
+@pytest.mark.parametrize(
+    ("program", "unwanted"),
+    [
+        ("import unbraid", ["torch", "numpy", "matplotlib", "ray", "sklearn"]),
+        ("from unbraid.cli import main; main(['list', 'methods'])", ["torch", "matplotlib", "sklearn"]),
+        ("import unbraid; unbraid.fit", ["matplotlib", "ray", "torch._inductor"]),
+        ("import unbraid.scores", ["torch", "matplotlib"]),
+    ],
+)
+def test_nothing_heavy_is_imported_early(program: str, unwanted: list[str]) -> None:
+    check = f"{program}\nimport sys\nfound = [m for m in {unwanted} if m in sys.modules]\nassert not found, found"
+    result = subprocess.run([sys.executable, "-c", check], capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stderr
