@@ -1,0 +1,174 @@
+"""Sets with a target and a background."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from unbraid.data import digits
+from unbraid.data.affectnet_emotions import AffectNetEmotions
+from unbraid.data.batch import TargetBackground
+from unbraid.data.celeba import ATTRIBUTES, CelebA
+from unbraid.data.celeba_hats_glasses import CelebAHatsGlasses
+from unbraid.data.grassy_mnist import GrassyMNIST
+from unbraid.data.sample import sampler
+from unbraid.data.table import Table
+from unbraid.data.texture import pieces
+from unbraid.data.two_folders import TwoFolders
+from unbraid.errors import Problem
+
+RNG = np.random.default_rng(0)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def root(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    folder = tmp_path_factory.mktemp("root")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("UNBRAID_DATA", str(folder))
+        with warnings.catch_warnings(action="ignore"):
+            digits.load()
+        yield folder
+
+
+def texture(path: Path, *, channels: int) -> str:
+    """Dark on the left, light on the right, each with the whole range of its half."""
+    pixels = RNG.integers(0, 128, (90, 140, channels), dtype=np.uint8)
+    pixels[:, 70:] += 128
+    Image.fromarray(pixels[:, :, 0] if channels == 1 else pixels).save(path)
+    return str(path)
+
+
+def shades(table: Table | None) -> list[int]:
+    assert table is not None
+    return [int(x.mean()) for x in table.images(np.arange(len(table)))]
+
+
+@pytest.mark.parametrize("channels", [1, 3])
+@pytest.mark.parametrize("combine", ["linear", "nonlinear"])
+def test_digits_are_mixed_with_grass(tmp_path: Path, combine: str, channels: int) -> None:
+    table = GrassyMNIST(texture=texture(tmp_path / "t.png", channels=channels), combine=combine, ratio=0.4)  # type: ignore[arg-type]
+    assert table.shape == (channels, 28, 28)
+    rows = RNG.integers(0, len(table), 30)
+    y, t = table.grass.images(rows) / 255, table.digits[rows][:, None] / 255
+    expected = 0.4 * y + 0.6 * t
+    if combine == "nonlinear":
+        expected[y <= 0.3] = 0
+        assert (expected == 0).mean() > 0.3
+    assert np.abs(table.images(rows) / 255 - expected).max() < 0.51 / 255
+
+
+def test_target_and_background_come_from_disjoint_halves(tmp_path: Path) -> None:
+    table = GrassyMNIST(texture=texture(tmp_path / "t.png", channels=1), patches=500)
+    assert table.background is not None
+    assert len(table.background) == 500
+    grass = table.grass.images(np.arange(len(table)))
+    assert grass.max() < 128 <= table.background.images(np.arange(500)).min()
+    assert len(np.unique(grass, axis=0)) > 1000
+
+
+def test_patches_reach_every_corner_of_a_picture() -> None:
+    picture = RNG.integers(0, 256, (3, 40, 60), dtype=np.uint8)
+    below_one = np.nextafter(np.float32(1), np.float32(0))
+    where = np.array([[0, 0], [below_one, below_one], [0, below_one], [0.5, 0.25]], np.float32)
+    found = pieces(picture, where, 28)
+    for piece, (top, left) in zip(found, [(0, 0), (12, 32), (0, 32), (6, 8)], strict=True):
+        np.testing.assert_array_equal(piece, picture[:, top : top + 28, left : left + 28])
+
+
+def test_digits_are_balanced_and_drawn_once(tmp_path: Path) -> None:
+    file = texture(tmp_path / "t.png", channels=1)
+    table = GrassyMNIST(texture=file, per_class=50)
+    labels = table.values(np.arange(len(table)))[:, 0]
+    assert np.bincount(labels).tolist() == [50] * 10
+    most = GrassyMNIST(texture=file)  # fewer digits are there than asked for
+    assert (
+        np.bincount(most.values(np.arange(len(most)))[:, 0]).tolist() == [int(np.bincount(digits.load()[1]).min())] * 10
+    )
+    np.testing.assert_array_equal(
+        table.images(np.arange(20)), GrassyMNIST(texture=file, per_class=50).images(np.arange(20))
+    )
+    batch = sampler(table, TargetBackground, batch=32, seed=0)(3)
+    assert isinstance(batch, TargetBackground)
+    assert batch.background.min() >= 128
+    assert batch.target.shape == batch.background.shape == (32, 1, 28, 28)
+
+
+def test_grass_comes_from_the_root_or_from_a_photograph(root: Path) -> None:
+    with pytest.warns(UserWarning, match=r"grass\.png does not exist: using a photograph"):
+        assert GrassyMNIST(per_class=1).shape == (3, 28, 28)
+    texture(root / "grass.png", channels=1)
+    assert GrassyMNIST(per_class=1).shape == (1, 28, 28)
+
+
+def test_what_cannot_be_mixed_is_said(tmp_path: Path) -> None:
+    file = texture(tmp_path / "t.png", channels=1)
+    with pytest.raises(Problem, match="is called 'nonlinar': did you mean 'nonlinear'"):
+        GrassyMNIST(texture=file, combine="nonlinar")  # type: ignore[arg-type]
+    with pytest.raises(Problem, match="ratio is 2"):
+        GrassyMNIST(texture=file, ratio=2)
+    with pytest.raises(Problem, match="at least 1, not 0 and 4986"):
+        GrassyMNIST(texture=file, per_class=0)
+    Image.fromarray(np.zeros((90, 50), np.uint8)).save(tmp_path / "narrow.png")
+    with pytest.raises(Problem, match=r"narrow\.png is too small"):
+        GrassyMNIST(texture=str(tmp_path / "narrow.png"))
+
+
+def test_hats_and_glasses(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(CelebA, "count", 12)
+    folder = root / "celeba"
+    (folder / "img_align_celeba").mkdir(parents=True)
+    signs = np.full((12, 40), -1)
+    signs[[0, 1, 2, 3], ATTRIBUTES.index("Wearing_Hat")] = 1
+    signs[[3, 4, 5], ATTRIBUTES.index("Eyeglasses")] = 1
+    names = [f"{i + 1:06}.jpg" for i in range(12)]
+    for i, name in enumerate(names):
+        Image.fromarray(np.full((218, 178, 3), 20 * i, np.uint8)).save(folder / "img_align_celeba" / name)
+    lines = [f"{name} " + " ".join(map(str, row)) for name, row in zip(names, signs, strict=True)]
+    (folder / "list_attr_celeba.txt").write_text("\n".join(["12", " ".join(ATTRIBUTES), *lines]) + "\n")
+    table = CelebAHatsGlasses(size=16)
+    assert shades(table) == [0, 20, 40, 80, 100]  # face 3 has both
+    assert table.values(np.arange(5))[:, 0].tolist() == [0, 0, 0, 1, 1]
+    assert shades(table.background) == [120, 140, 160, 180, 200, 220]
+    few = CelebAHatsGlasses(size=16, per_class=1, others=2)
+    assert (len(few), len(shades(few.background))) == (2, 2)
+    assert few.values(np.arange(2))[:, 0].tolist() == [0, 1]
+
+
+def test_emotions_and_neutral_faces(root: Path) -> None:
+    folder = root / "affectnet"
+    (folder / "Manually_Annotated_Images").mkdir(parents=True)
+    rows = []
+    for i, expression in enumerate([0, 3, 7, 0, 1, 9]):
+        Image.fromarray(np.full((20, 20, 3), 30 * i, np.uint8)).save(folder / f"Manually_Annotated_Images/{i}.png")
+        rows.append(f"{i}.png,0,0,20,20,1;2,{expression},0.1,0.2")
+    (folder / "training.csv").write_text("\n".join(rows[:4]) + "\n")
+    (folder / "validation.csv").write_text("\n".join([*rows[3:], rows[0]]) + "\n")
+    table = AffectNetEmotions(size=12)
+    assert (shades(table), table.values(np.arange(2))[:, 0].tolist()) == ([30, 60], [2, 6])
+    assert shades(table.background) == [0, 90]
+    assert table.test is not None
+    assert (shades(table.test), table.test.values(np.arange(1))[:, 0].tolist()) == ([120], [0])
+    assert shades(table.test.background) == [90, 0]
+    (folder / "training.csv").write_text(rows[0] + "\n")
+    with pytest.raises(Problem, match="affectnet_emotions found 0 target and 1 background rows: it needs both"):
+        AffectNetEmotions()
+
+
+def test_any_two_folders(tmp_path: Path) -> None:
+    for name, shade in (("more/a/1.png", 10), ("more/b/2.png", 20), ("less/3.png", 30), ("grey/4.png", 40)):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        picture = Image.fromarray(np.full((12, 12, 3), shade, np.uint8))
+        (picture.convert("L") if "grey" in name else picture).save(tmp_path / name)
+    more, less, grey = (str(tmp_path / name) for name in ("more", "less", "grey"))
+    table = TwoFolders(target=more, background=less, size=8)
+    assert (shades(table), shades(table.background)) == ([10, 20], [30])
+    assert (table.label, table.values(np.arange(2)).tolist(), "Labelled" in table.gives) == ("class", [[0], [1]], True)
+    assert "Labelled" not in TwoFolders(target=less, background=less, size=8).gives
+    with pytest.raises(Problem, match=r"is in colour and .*grey is grey: set color to rgb or grey"):
+        TwoFolders(target=more, background=grey, size=8)
+    assert TwoFolders(target=more, background=grey, size=8, color="grey").shape == (1, 8, 8)
