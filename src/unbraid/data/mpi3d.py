@@ -49,6 +49,7 @@ class MPI3D(Grid):
     nuisances = ("object_color",)
     groups = ("object_color",)
     layouts = ((6, 6, 2, 3, 3, 40, 40), (4, 4, 2, 3, 3, 40, 40))
+    factors = tuple(map(Factor, NAMES, layouts[0]))
 
     def __init__(
         self, *, path: str = "", variant: Literal["toy", "realistic", "real", "complex"] = "toy", size: int = 64
@@ -59,7 +60,7 @@ class MPI3D(Grid):
         if sizes is None:
             lengths = " or ".join(f"{math.prod(sizes):,}" for sizes in self.layouts)
             raise Problem(f"{stored.where} has shape {stored.shape} instead of {lengths} pictures")
-        self.factors = tuple(Factor(name, size) for name, size in zip(NAMES, sizes, strict=True))
+        self.factors = tuple(map(Factor, NAMES, sizes))
         pixels = stored.expect((len(self), 64, 64, 3), "uint8").map(f"{self.name}-{variant}")
         self.shape = (3, size, size)
         self._read = at_size(lambda rows: pixels[rows].transpose(0, 3, 1, 2), len(self), (3, 64, 64), size)

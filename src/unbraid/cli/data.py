@@ -1,0 +1,214 @@
+"""`unbraid data list | show | fetch`: the data sets, their pictures and their files."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from unbraid import catalogue
+from unbraid.cli.parser import Parser
+from unbraid.cli.parser import add as add_options
+from unbraid.cli.show import print_table
+from unbraid.errors import Problem
+
+if TYPE_CHECKING:
+    from unbraid.data.table import Table
+
+LARGEST = 12  # values of a factor up to which a joint distribution is printed, beside being drawn
+
+
+def add(commands: argparse._SubParsersAction[Any]) -> None:
+    parser = commands.add_parser("data", help="list, show and fetch data sets")
+    parts = parser.add_subparsers(title="commands", metavar="COMMAND", required=True, parser_class=SetParser)
+    listing = parts.add_parser(
+        "list", help="names, sizes, factors, where the files are looked for and if they are there"
+    )
+    listing.add_argument("--json", action="store_true", help="for programs")
+    listing.set_defaults(main=list_sets)
+    show = parts.add_parser("show", help="draw pictures of a data set and count its factors")
+    show.add_argument("data", metavar="NAME", help="a data set; its own options can follow")
+    show.add_argument("--out", type=Path, help="PNG file of the contact sheet (default: NAME.png)")
+    show.add_argument(
+        "--joint", nargs=2, metavar=("A", "B"), help="two factors whose joint distribution is drawn as well"
+    )
+    show.set_defaults(main=show_set, has_options=True)
+    fetch = parts.add_parser("fetch", help="download a data set's files into the data root")
+    fetch.add_argument("data", metavar="NAME", help="a data set")
+    fetch.add_argument("--file", action="append", help="only this file; may be given several times")
+    fetch.set_defaults(main=fetch_set)
+    for part in (listing, show, fetch):
+        part.add_argument("--data-root", help="folder of all data (default: UNBRAID_DATA, else the cache folder)")
+
+
+class SetParser(Parser):
+    """Where `has_options` is set it also takes the options of the data set that the words name."""
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        if self.get_default("has_options"):
+            entry = next((entry for word in args or () if (entry := catalogue.entries("data").get(word))), None)
+            if entry and entry.arguments:
+                add_options(self.add_argument_group(entry.name, entry.summary), entry.arguments)
+        return super().parse_known_args(args, namespace)
+
+
+def list_sets(arguments: argparse.Namespace) -> int:
+    from unbraid.data.roots import data_root
+
+    _choose_root(arguments)
+    sets = [_describe(entry) for entry in catalogue.entries("data").values()]
+    if arguments.json:
+        print(json.dumps(sets, indent=2))
+        return 0
+    there = {True: "yes", False: "no", None: "-"}
+    rows = [[s["name"], s["rows"], _factors(s["factors"]), _where(s), there[s["present"]]] for s in sets]
+    print_table("", ["data set", "rows", "factors", "looked for in", "there"], rows, (1,))
+    print(
+        "`unbraid data fetch NAME` brings what is not there; sets of digits do with scikit-learn's until mnist is there"
+    )
+    return 0
+
+
+def show_set(arguments: argparse.Namespace) -> int:
+    from unbraid.data.show import contact_sheet, joint_picture
+
+    _choose_root(arguments)
+    entry = catalogue.find("data", arguments.data)
+    names = [argument.name for argument in entry.arguments]
+    given = {name: value for name, value in vars(arguments).items() if name in names}
+    catalogue.check(entry, given)
+    table: Table = entry.load()(**given)
+    for factor in arguments.joint or ():
+        table.column(factor)
+    out: Path = arguments.out or Path(f"{entry.name}.png")
+    try:
+        _print_factors(table)
+        print(f"contact sheet: {contact_sheet(table, out)}")
+        if arguments.joint:
+            a, b = arguments.joint
+            _print_joint(table, a, b)
+            print(f"joint distribution: {joint_picture(table, a, b, out.with_stem(f'{out.stem}-{a}-{b}'))}")
+    except OSError as error:
+        raise Problem(f"{out} cannot be written: {error.strerror or error}") from error
+    return 0
+
+
+def fetch_set(arguments: argparse.Namespace) -> int:
+    from unbraid.data.sources import SOURCES, USES
+
+    _choose_root(arguments)
+    name = catalogue.find("data", arguments.data).name
+    if name not in SOURCES and name not in USES:
+        print(f"{name} needs no files of its own")
+        return 0
+    for part in USES.get(name, (name,)):
+        _fetch(part, arguments.file or [])
+    return 0
+
+
+def _fetch(name: str, only: list[str]) -> None:
+    from unbraid.data.fetch import fetch_file
+    from unbraid.data.sources import SOURCES, folder, present
+    from unbraid.errors import unknown
+
+    source = SOURCES[name]
+    if not source.downloads:
+        if not present(name):
+            raise Problem(f"{name} cannot be fetched: {source.by_hand}, and put that into {folder(name)}")
+        print(f"{name} is in {folder(name)}")
+    known = {download.file: download for download in source.downloads}
+    for file in only:
+        if file not in known:
+            raise unknown(f"file of {name}", file, known)
+    for file in only or known:
+        with _bar(file, known[file].size) as progress:
+            new = fetch_file(name, known[file], folder(name), progress)
+        print(f"{'fetched' if new else 'already there'}: {folder(name) / (known[file].unpacks or file)}")
+    if known and source.by_hand:
+        print(f"by hand: {source.by_hand}; put it into {folder(name)}")
+
+
+@contextmanager
+def _bar(file: str, size: int) -> Iterator[Callable[[int, int], None]]:
+    """Shows on a terminal how far a transfer has got."""
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
+
+    columns = TextColumn(file), BarColumn(), DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn()
+    with Progress(*columns, transient=True, disable=not Console().is_terminal) as bar:
+        task = bar.add_task("", total=size or None)
+        yield lambda done, total: bar.update(task, completed=done, total=total or None)
+
+
+def _describe(entry: catalogue.Entry) -> dict[str, Any]:
+    from unbraid.data.sources import SOURCES, USES, folder, present
+    from unbraid.data.table import Grid
+
+    kind = entry.load()
+    parts = (entry.name,) if entry.name in SOURCES else USES.get(entry.name, ())
+    rows = f"{math.prod(f.size for f in kind.factors):,}" if issubclass(kind, Grid) and kind.factors else ""
+    return {
+        "name": entry.name,
+        "summary": entry.summary,
+        "rows": SOURCES[entry.name].rows if entry.name in SOURCES else rows,
+        "factors": {factor.name: factor.size for factor in kind.factors},
+        "gives": list(kind.gives),
+        "folders": [folder(part).name for part in parts],
+        "needs": [argument.name for argument in entry.arguments if argument.required],
+        "present": all(map(present, parts)) if parts else None,
+    }
+
+
+def _where(described: dict[str, Any]) -> str:
+    return "where you say" if described["needs"] else ", ".join(described["folders"]) or "(made here)"
+
+
+def _factors(factors: dict[str, int]) -> str:
+    shown = [f"{name} {size}" for name, size in factors.items()]
+    return ", ".join(shown if len(shown) <= 8 else [*shown[:4], f"and {len(shown) - 4} more"])
+
+
+def _print_factors(table: Table) -> None:
+    """Each factor with its number of values, what it is for, and how often its values occur."""
+    import numpy as np
+
+    from unbraid.data.show import MANY
+
+    count = len(table)
+    rows = np.arange(count) if count <= MANY else np.random.default_rng(0).integers(0, count, MANY)
+    values = table.values(rows)
+    lines = []
+    for column, factor in enumerate(table.factors):
+        share = np.bincount(values[:, column], minlength=factor.size) / len(rows)
+        roles = {"class": (table.label,), "nuisance": table.nuisances, "shared by views": table.shared}
+        role = ", ".join(role for role, names in roles.items() if factor.name in names)
+        lines.append([factor.name, str(factor.size), role, f"{100 * share.min():.2f} .. {100 * share.max():.2f} %"])
+    test = f", {len(table.test):,} test rows" if table.test else ""
+    behind = f", {len(table.background):,} of background" if table.background else ""
+    size = " x ".join(map(str, table.shape))
+    print(f"{table.name}: {count:,} rows{test}{behind} of {size}; gives {', '.join(table.gives)}")
+    if lines:
+        print_table("", ["factor", "values", "role", "share of a value"], lines, (1,))
+    else:
+        print("no factors are known")
+
+
+def _print_joint(table: Table, a: str, b: str) -> None:
+    from unbraid.data.show import joint
+
+    shares = joint(table, a, b)
+    if max(shares.shape) <= LARGEST:
+        lines = [[str(i), *(f"{100 * share:.2f}" for share in line)] for i, line in enumerate(shares)]
+        numbers = tuple(range(1, shares.shape[1] + 1))
+        columns = [f"{a}, {b} to the right", *map(str, range(shares.shape[1]))]
+        print_table("share of each pair in %", columns, lines, numbers)
+
+
+def _choose_root(arguments: argparse.Namespace) -> None:
+    if arguments.data_root:
+        os.environ["UNBRAID_DATA"] = arguments.data_root
