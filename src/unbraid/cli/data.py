@@ -68,8 +68,9 @@ def list_sets(arguments: argparse.Namespace) -> int:
     there = {True: "yes", False: "no", None: "-"}
     rows = [[s["name"], s["rows"], _factors(s["factors"]), _where(s), there[s["present"]]] for s in sets]
     print_table("", ["data set", "rows", "factors", "looked for in", "there"], rows, (1,))
+    print(f"data root: {data_root()}")
     print(
-        "`unbraid data fetch NAME` brings what is not there; sets of digits do with scikit-learn's until mnist is there"
+        "`unbraid data fetch NAME` brings what is not there; until mnist is there scikit-learn's digits stand in for it"
     )
     return 0
 
