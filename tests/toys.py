@@ -28,7 +28,8 @@ class Squares(Grid):
         rows, columns = np.mgrid[:12, :12]
         inside = (columns >= x) & (columns <= x + side + 1) & (rows >= y) & (rows <= y + side + 1)
         bright = 20 + 5 * light if self.dim else 100 + 50 * light
-        return (inside * bright).astype(np.uint8)[:, None]
+        pictures: Bytes = (inside * bright).astype(np.uint8)[:, None]
+        return pictures
 
     def partner(self, rows: Rows, rng: np.random.Generator) -> Rows:
         """Another square of the same size."""

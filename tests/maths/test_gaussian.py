@@ -20,7 +20,7 @@ def normal(mu: torch.Tensor, log_var: torch.Tensor) -> Normal:
 def test_densities_and_divergences_against_torch_distributions() -> None:
     (mu1, lv1), (mu2, lv2), (z, _) = pair(0), pair(1), pair(2)
     standard = Normal(torch.zeros_like(mu1), torch.ones_like(mu1))
-    torch.testing.assert_close(gaussian.log_density(z, mu1, lv1), normal(mu1, lv1).log_prob(z))
+    torch.testing.assert_close(gaussian.log_density(z, mu1, lv1), normal(mu1, lv1).log_prob(z))  # type: ignore[no-untyped-call]
     torch.testing.assert_close(gaussian.kl_to_standard(mu1, lv1), kl_divergence(normal(mu1, lv1), standard))
     torch.testing.assert_close(gaussian.kl(mu1, lv1, mu2, lv2), kl_divergence(normal(mu1, lv1), normal(mu2, lv2)))
 
