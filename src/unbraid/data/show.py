@@ -73,7 +73,10 @@ def _lines(table: Table, columns: int, rng: np.random.Generator) -> Iterator[tup
     if isinstance(table, Grid):
         for column, factor in enumerate(table.factors):
             shown = np.unique(np.linspace(0, factor.size - 1, columns).round())
-            values = np.repeat([[size // 2 for size in table.sizes]], len(shown), 0)
+            others = [
+                (size // 2 + 2 * i) % size for i, size in enumerate(table.sizes)
+            ]  # like factors get unlike values
+            values = np.repeat([others], len(shown), 0)
             values[:, column] = shown
             yield f"{factor.name} ({factor.size})", table.render(values)
     if "Views" in table.gives:
