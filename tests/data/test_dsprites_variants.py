@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from unbraid.data.chance import uniform, uniform_bytes, words
 from unbraid.data.color_dsprites import ColorDSprites
 from unbraid.data.dsprites import DSprites
 from unbraid.data.noisy_dsprites import NoisyDSprites
@@ -34,6 +35,18 @@ def test_color_is_one_colour_of_at_least_a_half() -> None:
     assert 127 <= first.min() < 135
     assert first.mean() == pytest.approx(0.75 * 255, abs=3)
     assert np.abs(np.cov(first.T.astype(float)) - np.eye(3) * 127.5**2 / 12).max() < 250
+
+
+def test_random_numbers_are_those_of_splitmix() -> None:
+    published = [0xE220A8397B1DCDAF, 0x6E789E6AA1B965F4, 0x06C45D188009454F]  # the sequence from 0
+    assert words(np.array([0]), 0, 3).tolist() == [published]
+    assert uniform_bytes(np.array([0]), 0, 9).tolist() == [[*published[0].to_bytes(8, "little"), 0xF4]]
+    numbers = uniform(np.arange(2000), 5, 50)
+    assert 0 <= numbers.min() < numbers.max() < 1
+    assert np.histogram(numbers, 20, (0, 1))[0] / numbers.size == pytest.approx([0.05] * 20, abs=0.005)
+    assert np.abs(np.corrcoef(numbers.T) - np.eye(50)).max() < 0.12
+    assert np.abs(np.corrcoef(numbers[:200]) - np.eye(200)).max() < 0.7
+    assert len(np.unique(words(np.arange(300), 0, 100))) == 30_000
 
 
 def test_noise_is_uniform_round_a_white_sprite() -> None:

@@ -7,9 +7,11 @@ that the picture is seen.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
-from unbraid.data.chance import uniform
+from unbraid.data.chance import uniform_bytes
 from unbraid.data.dsprites import FACTORS, fitting, sprites
 from unbraid.data.table import Bytes, Grid, Values
 
@@ -31,7 +33,6 @@ class NoisyDSprites(Grid):
         self.draw = draw
 
     def render(self, values: Values) -> Bytes:
-        noise = uniform(self.number(values), self.draw, 3 * self.shape[1] ** 2).reshape(-1, *self.shape)
-        noise *= 255
-        noise += sprites(values, self.shape[1])[:, None]
-        return np.rint(np.minimum(noise, 255, out=noise)).astype(np.uint8)
+        noise = uniform_bytes(self.number(values), self.draw, math.prod(self.shape)).reshape(-1, *self.shape)
+        room = 255 - noise
+        return noise + np.minimum(room, sprites(values, self.shape[1])[:, None], out=room)
