@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 
 from unbraid.cli.parser import Parser
 
@@ -12,11 +13,13 @@ def add(commands: argparse._SubParsersAction[Parser]) -> None:
     parser.add_argument("path", help="a run's directory")
     parser.add_argument("--points", type=int, default=10_000, help="images to encode (default: 10000)")
     parser.add_argument("--image", type=int, help="row of the image to traverse; encodes anew")
+    parser.add_argument("--png", type=Path, metavar="FILE", help="also write the traversals as a picture")
     parser.set_defaults(main=main)
 
 
 def main(arguments: argparse.Namespace) -> int:
     from unbraid import api
+    from unbraid.reports.page import traversal_sheet
     from unbraid.run import Run
 
     run = Run(arguments.path)
@@ -26,4 +29,7 @@ def main(arguments: argparse.Namespace) -> int:
     if not (run.path / "scores.json").exists():
         api.score(run)
     print(f"report: {api.report(run)}")
+    if arguments.png:
+        traversal_sheet(run, arguments.png)
+        print(f"picture: {arguments.png}")
     return 0

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from PIL import Image
+from PIL import Image, ImageDraw, ImageFont
 
 INK, ACCENT = "#1f2933", "#2563a8"
 
@@ -50,14 +50,36 @@ def heat_map(matrix: NDArray[Any], rows: list[str], columns: list[str], label: s
 
 def strip(images: NDArray[np.uint8], gap: int = 2) -> str:
     """Images [n, c, h, w] side by side, as a data address."""
+    return "data:image/png;base64," + base64.b64encode(_png(_side_by_side(images, gap))).decode()
+
+
+def sheet(rows: list[tuple[str, NDArray[np.uint8]]], *, height: int = 96, margin: int = 170) -> bytes:
+    """Labelled rows of images, one below the other, as a PNG file."""
+    font = ImageFont.load_default(15)
+    strips = []
+    for _, images in rows:
+        picture = _side_by_side(images, 2)
+        scale = height / picture.height
+        strips.append(picture.resize((round(picture.width * scale), height), Image.Resampling.NEAREST).convert("RGB"))
+    page = Image.new("RGB", (margin + max(s.width for s in strips), len(rows) * (height + 8)), "white")
+    for place, ((label, _), picture) in enumerate(zip(rows, strips, strict=True)):
+        page.paste(picture, (margin, place * (height + 8)))
+        ImageDraw.Draw(page).multiline_text((4, place * (height + 8) + 20), label, fill=INK, font=font)
+    return _png(page)
+
+
+def _side_by_side(images: NDArray[np.uint8], gap: int) -> Image.Image:
     n, channels, height, width = images.shape
-    sheet = np.full((height, n * (width + gap) - gap, channels), 255, np.uint8)
+    canvas = np.full((height, n * (width + gap) - gap, channels), 255, np.uint8)
     for i, image in enumerate(images):
-        sheet[:, i * (width + gap) : i * (width + gap) + width] = image.transpose(1, 2, 0)
-    picture = Image.fromarray(sheet if channels == 3 else sheet[..., 0])
+        canvas[:, i * (width + gap) : i * (width + gap) + width] = image.transpose(1, 2, 0)
+    return Image.fromarray(canvas if channels == 3 else canvas[..., 0])
+
+
+def _png(picture: Image.Image) -> bytes:
     buffer = io.BytesIO()
     picture.save(buffer, "PNG", optimize=True)
-    return "data:image/png;base64," + base64.b64encode(buffer.getvalue()).decode()
+    return buffer.getvalue()
 
 
 def _figure(width: float, height: float) -> Any:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unbraid import catalogue, history
+from unbraid.errors import Problem
 from unbraid.reports import figures
 from unbraid.run import Run, write
 
@@ -69,19 +70,20 @@ def _scores(scores: dict[str, dict[str, Any]], codes: dict[str, NDArray[Any]]) -
         meaning = escape(entry.summary if entry else "")
         subs = ", ".join(f"{part} {value:.3f}" for part, value in score["parts"].items() if isinstance(value, float))
         meaning += f"<br>{escape(subs)}" if subs else ""
-        cautions = "".join(f'<div class="warning">{escape(text)}</div>' for text in score["warnings"])
         interval = "" if score["low"] is None else f"{score['low']:.3f} to {score['high']:.3f}"
         rows.append(
             f'<tr><td>{escape(name)}</td><td class="number"><b>{_number(score["value"])}</b></td>'
             f'<td class="number">{interval}</td><td class="number">{_number(score["null"])}</td>'
-            f'<td><span class="note">{meaning}</span>{cautions}</td></tr>'
+            f'<td class="note">{meaning}</td></tr>'
         )
     n = len(codes["factors"])
+    cautions = dict.fromkeys(text for score in scores.values() for text in score["warnings"])
+    beware = "".join(f'<div class="warning">{escape(text)}</div>' for text in cautions)
     return (
         "<h2>Scores</h2><table><tr><th>metric</th><th>value</th><th>95 % interval</th><th>by chance</th>"
         f"<th>what it says</th></tr>{''.join(rows)}</table>"
         f'<p class="note">From the codes of {n:,} images. "By chance" is the same metric when the codes are shuffled '
-        "against the factors.</p>" + _information(scores, codes)
+        f"against the factors.</p>{beware}" + _information(scores, codes)
     )
 
 
@@ -130,26 +132,52 @@ def _pictures(
 def _traversals(
     block: str, sweeps: NDArray[Any], codes: dict[str, NDArray[Any]], scores: dict[str, dict[str, Any]]
 ) -> str:
-    """A row for each latent, the most informative first."""
-    kl = codes.get(f"kl_{block}")
-    matrix, factors = _known(scores, codes)
-    weight = kl if kl is not None else codes[f"codes_{block}"].std(0)
-    live, dead = [], []
-    for latent in np.argsort(-weight):
-        label = f"<b>{block}{latent}</b>" + (f"<br>{kl[latent]:.2f} nats" if kl is not None else "")
-        if weight[latent] < DEAD:
-            dead.append(f"{block}{latent}")
-            continue
-        if matrix is not None and len(matrix) == len(sweeps):
-            label += f"<br>mostly {escape(factors[int(matrix[latent].argmax())])}"
-        picture = f'<img alt="traversal of {block}{latent}" src="{figures.strip(sweeps[latent])}">'
-        live.append(f'<div class="latent"><span>{label}</span>{picture}</div>')
-    idle = f"<p class=note>{', '.join(dead)} carry nothing and are not shown.</p>" if dead else ""
+    rows = [
+        f'<div class="latent"><span>{"<br>".join(map(escape, label))}</span>'
+        f'<img alt="traversal of {escape(label[0])}" src="{figures.strip(sweeps[latent])}"></div>'
+        for latent, label in _latents(block, codes, scores)
+    ]
+    idle = len(sweeps) - len(rows)
+    rest = f"<p class=note>{idle} of {len(sweeps)} latents carry nothing and are not shown.</p>" if idle else ""
     return (
         f"<h2>Traversals of {escape(block)}</h2><p class=note>Each row moves one latent from the 2nd to the 98th "
         "percentile of its codes and holds the others where the first picture above has them. In nats: how much the "
-        "latent carries (KL to the prior).</p>" + "".join(live) + idle
+        "latent carries (KL to the prior).</p>" + "".join(rows) + rest
     )
+
+
+def _latents(
+    block: str, codes: dict[str, NDArray[Any]], scores: dict[str, dict[str, Any]]
+) -> list[tuple[int, list[str]]]:
+    """The latents that carry something, the most first, each with its label: name, KL, what it is about."""
+    kl = codes.get(f"kl_{block}")
+    matrix, factors = _known(scores, codes)
+    weight = kl if kl is not None else codes[f"codes_{block}"].std(0)
+    found = []
+    for latent in np.argsort(-weight):
+        if weight[latent] < DEAD:
+            continue
+        label = [f"{block}{latent}"]
+        if kl is not None:
+            label.append(f"{kl[latent]:.2f} nats")
+        if matrix is not None and len(matrix) == len(weight):
+            label.append(f"mostly {factors[int(matrix[latent].argmax())]}")
+        found.append((int(latent), label))
+    return found
+
+
+def traversal_sheet(run: Run, path: Path) -> None:
+    """The traversals of a run as a PNG picture."""
+    codes, pictures = run.arrays("codes.npz"), run.arrays("pictures.npz")
+    rows = [
+        ("\n".join(label), pictures[name][latent])
+        for name in pictures
+        if name.startswith("traversals_")
+        for latent, label in _latents(name.removeprefix("traversals_"), codes, run.scores())
+    ]
+    if not rows:
+        raise Problem(f"{run.path} has no latent that carries anything: there is nothing to draw")
+    write(path, figures.sheet(rows))
 
 
 def _curves(run: Run) -> str:
