@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from unbraid.cli import listing, report, run, score
+from unbraid.cli import data, listing, report, run, score
 from unbraid.cli.parser import Parser
 from unbraid.errors import Problem
 
@@ -18,7 +18,7 @@ def main(words: Sequence[str] | None = None) -> int:
             return run.main(words[1:])
         parser = Parser(prog="unbraid", description="Learn disentangled representations and measure them.")
         commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True, parser_class=Parser)
-        for module in (run, score, report, listing):
+        for module in (run, score, report, listing, data):
             module.add(commands)
         arguments = parser.parse(words)
         code: int = arguments.main(arguments)
