@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -8,6 +10,7 @@ from numpy.typing import NDArray
 
 from unbraid.data.dsprites import DSprites
 from unbraid.data.labels import Classed
+from unbraid.data.mpi3d import MPI3D
 from unbraid.data.split import Subset, correlate, correlation, hold_out, part
 from unbraid.data.table import Bytes, Factor, Rows, Table, Values
 from unbraid.errors import Problem
@@ -120,6 +123,19 @@ def test_the_test_rows_survive_a_correlation_and_are_not_trained_on() -> None:
         "test_rows": 50_000,
         "draw": 0,
     }
+
+
+def test_half_of_the_object_colours_of_mpi3d(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("UNBRAID_DATA", str(tmp_path / "root"))
+    monkeypatch.setattr(MPI3D, "layouts", ((4, 2, 1, 2, 1, 2, 2),))
+    pictures = np.broadcast_to(np.arange(64, dtype=np.uint8)[:, None, None, None], (64, 64, 64, 3))
+    np.savez(tmp_path / "mpi3d_toy.npz", images=pictures)
+    table = MPI3D(path=str(tmp_path / "mpi3d_toy.npz"), size=64, new_colours=True)
+    assert table.test is not None
+    for rows, first in ((table, 0), (table.test, 32)):
+        assert rows.images(np.arange(len(rows)))[:, 0, 0, 0].tolist() == list(range(first, first + 32))
+        assert set(values(rows)[:, 0]) == {first // 16, first // 16 + 1}
+    assert (table.label, table.nuisances, table.groups) == ("object_shape", ("object_color",), ("object_color",))
 
 
 def test_a_subset_keeps_classes_views_and_pairs() -> None:

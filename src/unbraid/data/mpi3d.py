@@ -14,6 +14,7 @@ import numpy as np
 from unbraid.data.arrays import npz
 from unbraid.data.files import choice, located
 from unbraid.data.pictures import at_size
+from unbraid.data.split import hold_out, narrow
 from unbraid.data.table import Bytes, Factor, Grid, Values
 from unbraid.errors import Problem
 
@@ -41,6 +42,7 @@ class MPI3D(Grid):
         path: the npz file, or its folder; empty: the folder mpi3d in the data root
         variant: toy, realistic, real or complex
         size: height and width in pixels; the files have 64
+        new_colours: train on the first half of the object colours, test on the other half
     """
 
     name = "mpi3d"
@@ -52,7 +54,12 @@ class MPI3D(Grid):
     factors = tuple(map(Factor, NAMES, layouts[0]))
 
     def __init__(
-        self, *, path: str = "", variant: Literal["toy", "realistic", "real", "complex"] = "toy", size: int = 64
+        self,
+        *,
+        path: str = "",
+        variant: Literal["toy", "realistic", "real", "complex"] = "toy",
+        size: int = 64,
+        new_colours: bool = False,
     ) -> None:
         file = located(self.name, path, choice("variant", variant, FILES))
         stored = npz(file, "images")["images"]
@@ -64,6 +71,9 @@ class MPI3D(Grid):
         pixels = stored.expect((len(self), 64, 64, 3), "uint8").map(f"{self.name}-{variant}")
         self.shape = (3, size, size)
         self._read = at_size(lambda rows: pixels[rows].transpose(0, 3, 1, 2), len(self), (3, 64, 64), size)
+        if new_colours:
+            colours = self.sizes[0]
+            narrow(self, hold_out(self, where={"object_color": range(colours // 2, colours)}))
 
     def render(self, values: Values) -> Bytes:
         return self._read(np.ravel_multi_index(tuple(values.T), self.sizes))
