@@ -1,0 +1,58 @@
+"""The aggregate posterior q(z) = 1/N sum_n q(z|x_n) of Gaussian codes, and its estimates from a batch of M of the N.
+
+Chen et al. 2018 (arXiv:1802.04942, section 4 and appendix C). An estimate is a weighted sum of the posteriors of the
+batch; sample i, drawn from posterior i of the batch, gives posterior j the weight
+
+    weighted:    1/M
+    stratified:  1/N where i = j, else (N - 1) / (N (M - 1))
+
+The stratified estimate of q(z) has no bias; the weighted one gives the sample's own posterior too much. Their
+logarithms have a bias, see docs/methods/beta_tcvae.md.
+"""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor
+
+from unbraid.errors import Problem, unknown
+from unbraid.maths import gaussian
+
+ESTIMATORS = ("weighted", "stratified")
+
+
+def log_weights(estimator: str, m: int, n: int) -> Tensor:
+    """Logarithms of the weights by which a batch of m, out of n, stands for all; each row sums to one. [m, m]"""
+    if m < 2:
+        raise Problem("the aggregate posterior can be estimated from a batch of two or more samples, not from one")
+    if estimator == "weighted":
+        return torch.full((m, m), -math.log(m))
+    if estimator == "stratified":
+        weights = torch.full((m, m), (n - 1) / (n * (m - 1)))
+        return weights.fill_diagonal_(1 / n).log()
+    raise unknown("estimator", estimator, ESTIMATORS)
+
+
+def log_mixture(z: Tensor, mu: Tensor, log_var: Tensor, log_weight: Tensor) -> tuple[Tensor, Tensor]:
+    """log q(z) and log q(z_k) of a mixture of Gaussians; weights are [n] or [s, n]. [s, k] -> [s], [s, k]"""
+    each = gaussian.log_density(z[:, None], mu, log_var)  # [s, n, k]
+    joint = (each.sum(-1) + log_weight).logsumexp(1)
+    return joint, (each + log_weight[..., None]).logsumexp(1)
+
+
+def log_aggregate(z: Tensor, mu: Tensor, log_var: Tensor, *, at_once: int = 1 << 22) -> tuple[Tensor, Tensor]:
+    """log q(z) and log q(z_k), exactly: over the posteriors of the whole data set. [s, k] -> [s], [s, k]
+
+    Args:
+        at_once: numbers held in memory at a time
+    """
+    even = mu.new_full((len(mu),), -math.log(len(mu)))
+    parts = [log_mixture(part, mu, log_var, even) for part in torch.split(z, max(1, at_once // mu.numel()))]
+    return torch.cat([joint for joint, _ in parts]), torch.cat([each for _, each in parts])
+
+
+def total_correlation(joint: Tensor, each: Tensor) -> Tensor:
+    """KL(q(z) || prod_k q(z_k)) over samples of q(z), in nats."""
+    return (joint - each.sum(-1)).mean()

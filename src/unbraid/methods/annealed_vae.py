@@ -1,0 +1,70 @@
+"""AnnealedVAE: a code whose capacity is let grow during training, Burgess et al. 2018 (arXiv:1804.03599, eq. 8).
+
+    E_q(z|x)[-log p(x|z)] + gamma |KL(q(z|x) || p(z)) - C|
+
+Paper -> here: KL is the mean over the batch of its sum over latents; C, in nats, grows linearly from 0 to `c_max`
+over the first `c_steps` steps, and stays there.
+
+Differs from the paper: networks, optimiser, gamma and the growth of C are those of Locatello et al. 2019
+(arXiv:1811.12359), whose grid of c_max is 5, 10, 25, 50, 75, 100.
+"""
+
+from __future__ import annotations
+
+from torch import Tensor
+
+from unbraid import nets
+from unbraid.data.batch import Images
+from unbraid.data.table import Spec
+from unbraid.maths import gaussian, schedule
+from unbraid.methods.contract import Loss, Method, minimise
+
+
+class AnnealedVAE(Method[Images]):
+    """A Gaussian code that is held at a given number of nats, few at first; block `z`.
+
+    Args:
+        gamma: weight of the distance between the KL and the capacity
+        c_max: the capacity at the end of its growth, in nats
+        c_steps: steps over which the capacity grows from 0
+        latents: number of dimensions of the code
+        net: network, conv or mlp
+        width: channels of the first convolution
+        likelihood: of the pixels, bernoulli or gaussian
+        lr: learning rate of Adam
+    """
+
+    eats = Images
+
+    def __init__(
+        self,
+        spec: Spec,
+        *,
+        gamma: float = 1000.0,
+        c_max: float = 25.0,
+        c_steps: int = 100_000,
+        latents: int = 10,
+        net: str = "conv",
+        width: int = 32,
+        likelihood: str = "bernoulli",
+        lr: float = 1e-4,
+    ) -> None:
+        super().__init__(spec, lr=lr)
+        self.gamma, self.c_max, self.c_steps = gamma, c_max, c_steps
+        self.encoder = nets.encoder(net, spec.shape, 2 * latents, width=width)
+        self.decoder = nets.decoder(net, spec.shape, latents, width=width, likelihood=likelihood)
+
+    def losses(self, batch: Images, step: int) -> dict[str, Loss]:
+        mu, log_var = self.encoder(batch.x).chunk(2, -1)  # [b, k]
+        z = gaussian.sample(mu, log_var)
+        c = mu.new_tensor(schedule.linear(step, 0.0, self.c_max, self.c_steps))
+        rec = self.decoder.nll(z, batch.x).mean()
+        kl = gaussian.kl_to_standard(mu, log_var).sum(-1).mean()
+        return {"model": minimise(rec + self.gamma * (kl - c).abs(), rec=rec, kl=kl, capacity=c)}
+
+    def posterior(self, x: Tensor) -> dict[str, tuple[Tensor, Tensor]]:
+        mu, log_var = self.encoder(x).chunk(2, -1)
+        return {"z": (mu, log_var)}
+
+    def decode(self, blocks: dict[str, Tensor]) -> Tensor:
+        return self.decoder.mean(blocks["z"])

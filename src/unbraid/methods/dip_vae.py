@@ -1,0 +1,90 @@
+"""DIP-VAE: the covariance of the code is pulled to the identity, Kumar et al. 2018 (arXiv:1711.00848, section 3).
+
+    E_q(z|x)[-log p(x|z)] + KL(q(z|x) || p(z)) + lambda_od sum_{i != j} C_ij^2 + lambda_d sum_i (C_ii - 1)^2
+
+    DIP-VAE-I:   C = Cov_x[mu(x)]
+    DIP-VAE-II:  C = Cov_x[mu(x)] + E_x[diag(sigma^2(x))],  which is the covariance of z
+
+Both are taken over the batch; the covariance is the biased one, divided by the size of the batch.
+
+Differs from the paper: networks, optimiser and weights are those of Locatello et al. 2019 (arXiv:1811.12359), whose
+grid of lambda_od is 1, 2, 5, 10, 20, 50, with lambda_d = 10 lambda_od in DIP-VAE-I and lambda_od in DIP-VAE-II.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from torch import Tensor
+
+from unbraid import nets
+from unbraid.data.batch import Images
+from unbraid.data.table import Spec
+from unbraid.errors import unknown
+from unbraid.maths import gaussian
+from unbraid.methods.contract import Loss, Method, minimise
+
+
+class DIPVAE(Method[Images]):
+    """A Gaussian code whose dimensions should be uncorrelated and of variance one; block `z`.
+
+    Args:
+        dip_variant: covariance of the posterior means (i) or of the samples (ii)
+        lambda_od: weight of the squared covariances between two dimensions
+        lambda_d: weight of the squared distances of variances from one; None: 10 lambda_od (i) or lambda_od (ii)
+        latents: number of dimensions of the code
+        net: network, conv or mlp
+        width: channels of the first convolution
+        likelihood: of the pixels, bernoulli or gaussian
+        lr: learning rate of Adam
+    """
+
+    eats = Images
+
+    def __init__(
+        self,
+        spec: Spec,
+        *,
+        dip_variant: Literal["i", "ii"] = "ii",
+        lambda_od: float = 10.0,
+        lambda_d: float | None = None,
+        latents: int = 10,
+        net: str = "conv",
+        width: int = 32,
+        likelihood: str = "bernoulli",
+        lr: float = 1e-4,
+    ) -> None:
+        super().__init__(spec, lr=lr)
+        if dip_variant not in ("i", "ii"):
+            raise unknown("dip_variant", dip_variant, ("i", "ii"))
+        self.sampled = dip_variant == "ii"
+        self.lambda_od = lambda_od
+        self.lambda_d = lambda_d if lambda_d is not None else lambda_od if self.sampled else 10 * lambda_od
+        self.encoder = nets.encoder(net, spec.shape, 2 * latents, width=width)
+        self.decoder = nets.decoder(net, spec.shape, latents, width=width, likelihood=likelihood)
+
+    def losses(self, batch: Images, step: int) -> dict[str, Loss]:
+        mu, log_var = self.encoder(batch.x).chunk(2, -1)  # [b, k]
+        z = gaussian.sample(mu, log_var)
+        rec = self.decoder.nll(z, batch.x).mean()
+        kl = gaussian.kl_to_standard(mu, log_var).sum(-1).mean()
+        od, d = penalties(mu, log_var if self.sampled else None)
+        value = rec + kl + self.lambda_od * od + self.lambda_d * d
+        return {"model": minimise(value, rec=rec, kl=kl, off_diagonal=od, diagonal=d)}
+
+    def posterior(self, x: Tensor) -> dict[str, tuple[Tensor, Tensor]]:
+        mu, log_var = self.encoder(x).chunk(2, -1)
+        return {"z": (mu, log_var)}
+
+    def decode(self, blocks: dict[str, Tensor]) -> Tensor:
+        return self.decoder.mean(blocks["z"])
+
+
+def penalties(mu: Tensor, log_var: Tensor | None) -> tuple[Tensor, Tensor]:
+    """The sums of C_ij^2 over i != j, and of (C_ii - 1)^2; C is the covariance of the means, or of samples."""
+    centred = mu - mu.mean(0)
+    c = centred.T @ centred / len(mu)  # [k, k]
+    if log_var is not None:
+        c = c + log_var.exp().mean(0).diag()
+    diagonal = c.diagonal()
+    return (c - diagonal.diag()).square().sum(), (diagonal - 1).square().sum()
