@@ -23,8 +23,12 @@ def encoder(net: str, shape: Shape, outputs: int, *, width: int) -> nn.Module:
 
     `conv` is the network of Locatello et al. 2019 (arXiv:1811.12359, table 1): at 64x64 convolutions of width,
     width, 2 width, 2 width channels, then 256 units. Smaller images have fewer convolutions: they halve the image
-    down to 4x4, or as far as its size is even. `mlp` is two layers of 1200 units.
+    down to 4x4, or as far as its size is even. `mlp` is two layers of 1200 units, `dense` one of 16 width and one of
+    8 width. `contrast` has the layers that the comparison of methods for target and background sets describes: 5
+    convolutions at 28x28, 7 at 64x64 and 96x96, each with leaky units and a normalisation (here of groups of channels
+    of each image alone, so that nothing passes from one image of a batch to another); vectors of features get `dense`.
     """
+    net = _for_features(net, shape)
     if net == "conv":
         channels, side = _pyramid(shape, width)
         layers: list[nn.Module] = []
@@ -35,11 +39,16 @@ def encoder(net: str, shape: Shape, outputs: int, *, width: int) -> nn.Module:
         return _fast(nn.Sequential(*layers))
     if net == "mlp":
         return nn.Sequential(nn.Flatten(), *_dense(math.prod(shape), 1200, 1200, outputs))
+    if net == "dense":
+        return nn.Sequential(nn.Flatten(), *_dense(math.prod(shape), 16 * width, 8 * width, outputs))
+    if net == "contrast":
+        return _fast(nn.Sequential(*_contrast_down(shape, outputs, width)))
     raise unknown("network", net, NETS)
 
 
 def decoder(net: str, shape: Shape, inputs: int, *, width: int, likelihood: str) -> Decoder:
     """Codes [b, inputs] -> images [b, c, h, w]; the mirror image of the encoder."""
+    net = _for_features(net, shape)
     if net == "conv":
         channels, side = _pyramid(shape, width)
         top = channels[-1]
@@ -52,6 +61,11 @@ def decoder(net: str, shape: Shape, inputs: int, *, width: int, likelihood: str)
     if net == "mlp":
         dense = _dense(inputs, 1200, 1200, math.prod(shape))
         return Decoder(nn.Sequential(*dense, nn.Unflatten(1, shape)), likelihood)
+    if net == "dense":
+        dense = _dense(inputs, 8 * width, 16 * width, math.prod(shape))
+        return Decoder(nn.Sequential(*dense, nn.Unflatten(1, shape)), likelihood)
+    if net == "contrast":
+        return Decoder(_fast(nn.Sequential(*_contrast_up(shape, inputs, width))), likelihood)
     raise unknown("network", net, NETS)
 
 
@@ -62,6 +76,21 @@ def critic(inputs: int, *, hidden: int = 1000, layers: int = 6) -> nn.Module:
     for before, after in pairwise(sizes):
         stack += [nn.Linear(before, after), nn.LeakyReLU(0.2)]
     return nn.Sequential(*stack, nn.Linear(sizes[-1], 2))
+
+
+class JointCritic(nn.Module):
+    """One logit from an image and a code: the image's features and the code go through two hidden layers."""
+
+    def __init__(self, net: str, shape: Shape, inputs: int, *, width: int, hidden: int) -> None:
+        super().__init__()
+        self.look = encoder(net, shape, hidden, width=width)
+        self.judge = critic(hidden + inputs, hidden=hidden, layers=2)
+
+    def forward(self, x: Tensor, code: Tensor) -> Tensor:
+        """[b, c, h, w] and [b, inputs] -> [b]"""
+        first, second = self.judge(torch.cat([F.leaky_relu(self.look(x), 0.2), code], -1)).unbind(-1)
+        difference: Tensor = first - second
+        return difference
 
 
 class Decoder(nn.Module):
@@ -98,7 +127,7 @@ class Decoder(nn.Module):
 
 
 LIKELIHOODS = ("bernoulli", "gaussian")
-NETS = ("conv", "mlp")
+NETS = ("conv", "mlp", "dense", "contrast")
 
 
 def _pyramid(shape: Shape, width: int) -> tuple[list[int], int]:
@@ -118,6 +147,52 @@ def _pyramid(shape: Shape, width: int) -> tuple[list[int], int]:
 def _down(before: int, after: int, depth: int) -> nn.Module:
     """Halves the image; 4x4 kernels in the first two layers and 2x2 in the others, as in the study."""
     return nn.Conv2d(before, after, 4, 2, 1) if depth < 2 else nn.Conv2d(before, after, 2, 2)
+
+
+def _for_features(net: str, shape: Shape) -> str:
+    return "dense" if net == "contrast" and shape[1] == 1 else net
+
+
+def _contrast_sizes(shape: Shape, width: int) -> tuple[list[int], list[int], list[int]]:
+    """Channels and strides of the convolutions, and the sides of the image before each and after the last.
+
+    They halve the image until its side is 6 or less, with one more convolution between two halvings.
+    """
+    channels, strides, sides = [shape[0]], list[int](), [shape[1]]
+    while sides[-1] > 6:
+        if strides:
+            channels, strides, sides = [*channels, channels[-1]], [*strides, 1], [*sides, sides[-1]]
+        channels.append(width if len(strides) == 0 else 2 * width)
+        strides.append(2)
+        sides.append(-(-sides[-1] // 2))
+    if shape[1] != shape[2] or not strides:
+        raise Problem(
+            f"the contrast network needs square images of 7 pixels or more, not {shape[1]}x{shape[2]}: "
+            "choose another size, or --net dense"
+        )
+    return channels, strides, sides
+
+
+def _contrast_down(shape: Shape, outputs: int, width: int) -> list[nn.Module]:
+    channels, strides, sides = _contrast_sizes(shape, width)
+    layers: list[nn.Module] = []
+    for (before, after), stride in zip(pairwise(channels), strides, strict=True):
+        layers += [nn.Conv2d(before, after, 3, stride, 1), _normalise(after), nn.LeakyReLU(0.2)]
+    return [*layers, nn.Flatten(), nn.Linear(channels[-1] * sides[-1] ** 2, outputs)]
+
+
+def _contrast_up(shape: Shape, inputs: int, width: int) -> list[nn.Module]:
+    channels, strides, sides = (sizes[::-1] for sizes in _contrast_sizes(shape, width))
+    layers: list[nn.Module] = [nn.Linear(inputs, channels[0] * sides[0] ** 2), nn.LeakyReLU(0.2)]
+    layers += [nn.Unflatten(1, (channels[0], sides[0], sides[0]))]
+    for (before, after), stride, side in zip(pairwise(channels), strides, sides[1:], strict=True):
+        extra = 1 if stride == 2 and side % 2 == 0 else 0
+        layers += [nn.ConvTranspose2d(before, after, 3, stride, 1, extra), _normalise(after), nn.LeakyReLU(0.2)]
+    return layers[:-2]
+
+
+def _normalise(channels: int) -> nn.Module:
+    return nn.GroupNorm(max(1, channels // 8), channels)
 
 
 def _fast(net: nn.Sequential) -> nn.Sequential:

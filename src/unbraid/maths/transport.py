@@ -1,0 +1,32 @@
+"""Exact optimal transport between two equally large sets of points."""
+
+from __future__ import annotations
+
+import torch
+from scipy.optimize import linear_sum_assignment
+from scipy.spatial.distance import cdist
+from torch import Tensor
+
+
+def match(a: Tensor, b: Tensor) -> Tensor:
+    """For each point of a, the point of b to which the cheapest one-to-one transport takes it. [n, d] twice -> [n]
+
+    Between equally many points of equal weight one of the optimal plans is a permutation (Birkhoff), so that an
+    assignment solver is exact; SciPy's is faster than POT's network simplex at all sizes (benchmarks/transport.py).
+    """
+    cost = cdist(a.detach().cpu().numpy(), b.detach().cpu().numpy(), "sqeuclidean")
+    return torch.from_numpy(linear_sum_assignment(cost)[1]).to(a.device)
+
+
+def squared_w2(a: Tensor, b: Tensor) -> Tensor:
+    """W2^2 of two sets of points, the least mean squared distance over plans. [n, d] twice -> []
+
+    The plan is held fixed in the gradient: where it is the only optimal one this is the gradient of the least cost
+    (Danskin's theorem).
+    """
+    return ((a - b[match(a, b)]) ** 2).sum(-1).mean()
+
+
+def squared_w2_to_zero(mu: Tensor, log_var: Tensor) -> Tensor:
+    """W2^2(N(mu, sigma^2), Dirac at 0) = mu^2 + sigma^2, dimension by dimension."""
+    return mu**2 + log_var.exp()

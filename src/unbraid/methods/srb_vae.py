@@ -1,0 +1,107 @@
+"""sRbVAE: the bound of RbVAE made symmetric by two discriminators, Ruiz et al. 2019 (arXiv:1901.08534).
+
+    model:  L_VAE + lambda_sym KL(p(x,z,s,c) || q(x,z,s,c)),  the KL as -E_p[d_t(G(z,s),z,s)] - E_p[d_b(G(z,0),z)]
+    critic: -log D on (image, its code) and -log(1 - D) on (G(code), code of the prior), for each set; d is D's logit
+
+L_VAE is in `rb_vae`; c tells targets from backgrounds; z and s of p come from the prior, G is the decoder. The logit
+is log q / p where the critic is at its best. It is a fixed function in the model's step and so knows nothing of the
+encoder's weights: what KL(p || q) asks of the encoder is -E_p[log q(z,s|G(z,s))], added with G held fixed.
+
+Differs from the paper: L_VAE keeps its closed form (the paper estimates it by the same critics); G(z,s) is the mean of
+p(x|z,s); the salient code of a background is 0, so that its discriminator does not see it.
+"""
+
+from __future__ import annotations
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from unbraid import nets
+from unbraid.data.batch import TargetBackground
+from unbraid.data.table import Spec
+from unbraid.maths import gaussian
+from unbraid.maths.transport import squared_w2
+from unbraid.methods import reference
+from unbraid.methods.contract import Group, Loss, Method, minimise
+
+
+class SRbVAE(Method[TargetBackground]):
+    """What targets have and backgrounds have not; blocks `s` (salient) and `z` (common).
+
+    Args:
+        lambda_sym: weight of the second KL; 0 is RbVAE
+        beta: weight of the KL
+        common: number of dimensions of z
+        salient: number of dimensions of s
+        net: network, contrast, conv, dense or mlp
+        width: channels of the first convolution; dense layers have 16 and 8 times as many units
+        critic_width: units in each of a discriminator's two last hidden layers
+        likelihood: of the pixels, bernoulli or gaussian
+        lr: learning rate of Adam for encoder and decoder
+        critic_lr: learning rate of the discriminators' Adam
+    """
+
+    eats = TargetBackground
+
+    def __init__(
+        self,
+        spec: Spec,
+        *,
+        lambda_sym: float = 1.0,
+        beta: float = 2.0,
+        common: int = 16,
+        salient: int = 8,
+        net: str = "contrast",
+        width: int = 32,
+        critic_width: int = 256,
+        likelihood: str = "gaussian",
+        lr: float = 1e-3,
+        critic_lr: float = 1e-4,
+    ) -> None:
+        super().__init__(spec, lr=lr)
+        self.lambda_sym, self.beta, self.critic_lr = lambda_sym, beta, critic_lr
+        self.salient, self.common = salient, common
+        self.encoder = nets.encoder(net, spec.shape, 2 * (salient + common), width=width)
+        self.decoder = nets.decoder(net, spec.shape, salient + common, width=width, likelihood=likelihood)
+        self.target = nets.JointCritic(net, spec.shape, salient + common, width=width, hidden=critic_width)
+        self.background = nets.JointCritic(net, spec.shape, common, width=width, hidden=critic_width)
+
+    def groups(self) -> dict[str, Group]:
+        return {
+            "model": Group([*self.encoder.parameters(), *self.decoder.parameters()], self.lr),
+            "critic": Group([*self.target.parameters(), *self.background.parameters()], self.critic_lr, (0.5, 0.9)),
+        }
+
+    def losses(self, batch: TargetBackground, step: int) -> dict[str, Loss]:
+        bound = reference.l_vae(self.encoder, self.decoder, batch, self.salient)
+        l_vae, b = bound.rec + self.beta * bound.kl, len(batch.target)
+        prior = torch.randn(2 * b, self.salient + self.common, device=bound.z_x.device)  # targets, then backgrounds
+        prior[b:, : self.salient] = 0
+        drawn = self.decoder.mean(prior)  # [2 b, c, h, w]
+        d_p = self._logits(drawn[:b], drawn[b:], prior[:b], prior[b:, self.salient :])  # [2 b]
+        d_q = self._logits(batch.target, batch.background, torch.cat([bound.s_x, bound.z_x], -1), bound.z_y)
+        symmetry = -2 * d_p.mean()
+        inverse = -self._log_q(drawn.detach(), prior)
+        critic = 2 * F.softplus(-d_q).mean() + 2 * F.softplus(d_p).mean()
+        w2 = squared_w2(bound.z_x.detach(), bound.z_y.detach())
+        loss = l_vae + self.lambda_sym * (symmetry + inverse)
+        terms = {"rec": bound.rec, "kl": bound.kl, "symmetry": symmetry, "inverse": inverse, "w2": w2}
+        return {"model": minimise(loss, **terms), "critic": minimise(critic)}
+
+    def _logits(self, x: Tensor, y: Tensor, of_x: Tensor, of_y: Tensor) -> Tensor:
+        """log q / p of images with their codes, targets and then backgrounds. -> [2 b]"""
+        return torch.cat([self.target(x, of_x), self.background(y, of_y)])
+
+    def _log_q(self, x: Tensor, code: Tensor) -> Tensor:
+        """log q(z,s|x) of targets plus log q(z|y) of backgrounds, whose s is 0 for certain. -> []"""
+        density = gaussian.log_density(code, *self.encoder(x).chunk(2, -1))  # [2 b, salient + common]
+        certain = torch.zeros_like(density, dtype=torch.bool)
+        certain[len(x) // 2 :, : self.salient] = True
+        return 2 * density.masked_fill(certain, 0).sum(-1).mean()
+
+    def posterior(self, x: Tensor) -> dict[str, tuple[Tensor, Tensor]]:
+        return reference.posterior(self.encoder, x, self.salient)
+
+    def decode(self, blocks: dict[str, Tensor]) -> Tensor:
+        return self.decoder.mean(reference.joined(blocks))
