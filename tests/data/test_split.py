@@ -73,6 +73,15 @@ def test_a_wide_ridge_is_independence_and_a_seed_is_a_draw() -> None:
     assert (values(first) != values(other)).any()
 
 
+def test_drawn_rows_are_the_same_in_every_version() -> None:
+    table = DSprites(correlated=0.2)
+    assert isinstance(table.test, DSprites)
+    assert table.chosen is not None
+    assert table.test.chosen is not None
+    assert table.chosen[:4].tolist() == [598665, 74040, 59437, 71699]
+    assert table.test.chosen[:4].tolist() == [2, 11, 34, 55]
+
+
 def test_correlation_of_what_is_not_a_grid() -> None:
     table = part(DSprites(), np.flatnonzero(values(DSprites())[:, 3] < 16))  # half of the positions
     found = values(correlate(table, ("posX", "scale"), 0.1, count=50_000))

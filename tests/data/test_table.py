@@ -97,6 +97,20 @@ def test_a_part_forgets_what_was_worked_out_for_the_whole() -> None:
     np.testing.assert_array_equal(table.only(np.arange(5, 10)).rows(np.array([[1, 4], [0, 1]])), [4, -1])
 
 
+class Needy(Tiny):
+    def __init__(self, *, needed: int) -> None:
+        super().__init__(needed, 2)
+
+
+def test_a_part_is_a_table_of_its_own() -> None:
+    table = Needy(needed=3)
+    part = table.only(np.array([5, 4]))
+    part.label = "f0"
+    assert (len(table), table.label, table.chosen) == (6, None, None)
+    assert part.arguments == {"needed": 3}
+    np.testing.assert_array_equal(part.images(np.arange(2)), table.images(np.array([5, 4])))
+
+
 def test_unknown_factors_are_named() -> None:
     with pytest.raises(Problem, match="no factor of 'tiny' is called 'f9'"):
         Tiny(2, 2).column("f9")

@@ -29,8 +29,7 @@ class AffectNetEmotions(Contrast):
         faces = AffectNet(path=path, size=size)
         self._split(faces)
         assert isinstance(faces.test, AffectNet)
-        self.test = object.__new__(type(self))
-        self.test.arguments = self.arguments
+        self.test = self.twin()
         self.test._split(faces.test)
 
     def _split(self, faces: AffectNet) -> None:

@@ -8,7 +8,6 @@ no JPEG compression comes in between.
 
 from __future__ import annotations
 
-import copy
 import math
 from functools import cached_property
 from typing import Literal
@@ -71,7 +70,7 @@ class MNISTSTL10(Product):
         self.photograph_labels = self.photographs.labels
         rng = np.random.default_rng(draw)
         pools = [rng.permutation(len(labels)) for labels in (self.digit_labels, self.photograph_labels)]
-        test = copy.copy(self)
+        test = self.twin()
         test.pools = [pool[round(0.9 * len(pool)) :] for pool in pools]
         self.pools = [pool[: round(0.9 * len(pool))] for pool in pools]
         for table, count in ((self, train_rows), (test, test_rows)):

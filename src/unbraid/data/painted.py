@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from abc import ABC, abstractmethod
 from typing import Self
 
@@ -41,7 +40,7 @@ class Painted(Product, ABC):
 
     def using(self, digits: Bytes, labels: NDArray[np.int64], choices: tuple[NDArray[np.int64], ...]) -> Self:
         """The same set made from other digits or with other values of its factors."""
-        other = copy.copy(self)
+        other = self.twin()
         other.digits, other.labels, other.choices = digits, labels, choices
         return other
 

@@ -11,7 +11,6 @@ A table says which batch kinds it `gives` (names of the records in batch.py) and
 
 from __future__ import annotations
 
-import copy
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -82,6 +81,12 @@ class Table(Configured, ABC):
         """For each row, another that shows other instances of the shared factors' classes."""
         raise TypeError(f"{self.name} gives no views")
 
+    def twin(self) -> Self:
+        """Another table with the same content, to be changed without changing this one."""
+        other = object.__new__(type(self))
+        other.__dict__.update(self.__dict__)
+        return other
+
     @property
     def changeable(self) -> int:
         """In how many factors the images of a pair can differ."""
@@ -129,7 +134,7 @@ class Product(Table, ABC):
 
     def only(self, rows: Rows) -> Self:
         """The same table with these rows alone."""
-        part = copy.copy(self)
+        part = self.twin()
         part.chosen = rows if self.chosen is None else self.chosen[rows]
         part.test = None
         part.forget()
