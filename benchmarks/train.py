@@ -14,6 +14,7 @@ variants take turns, and the median over the rounds counts. Stop everything else
 from __future__ import annotations
 
 import argparse
+import importlib.machinery
 import importlib.util
 import json
 import os
@@ -22,6 +23,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import types
 from pathlib import Path
 from typing import Any
 
@@ -91,6 +93,7 @@ def unbraid(steps: int) -> float:
 
 def pythae(steps: int) -> float:
     import torch
+    from pythae.data.datasets import BaseDataset
     from pythae.models import BetaVAE, BetaVAEConfig
     from pythae.models.base.base_utils import ModelOutput
     from pythae.models.nn import BaseDecoder, BaseEncoder
@@ -125,35 +128,50 @@ def pythae(steps: int) -> float:
         config = BaseTrainerConfig(
             output_dir=out, num_epochs=1, per_device_train_batch_size=BATCH, learning_rate=1e-4, no_cuda=True
         )
-        BaseTrainer(model, images, training_config=config).train()
+        BaseTrainer(model, BaseDataset(images, torch.zeros(len(images))), training_config=config).train()
     return rate(times[:steps])
+
+
+def stand_in_for_torchvision() -> None:
+    """disent imports torchvision for data sets that are not used here; it has no CPU build beside some torch builds."""
+    if importlib.util.find_spec("torchvision"):
+        return
+    for part in ("", ".datasets", ".models", ".transforms", ".transforms.functional"):
+        name = "torchvision" + part
+        module = types.ModuleType(name)
+        module.__file__, module.__path__ = name, []
+        module.__spec__ = importlib.machinery.ModuleSpec(name, None)
+        module.__getattr__ = lambda attribute: type(attribute, (), {})  # type: ignore[method-assign]
+        sys.modules[name] = module
+        parent, _, child = name.rpartition(".")
+        if parent:
+            setattr(sys.modules[parent], child, module)
 
 
 def disent(steps: int) -> float:
     import lightning
     import torch
+
+    stand_in_for_torchvision()
     from disent.frameworks.vae import BetaVae
-    from disent.model import AutoEncoder
+    from disent.model import AutoEncoder, DisentDecoder, DisentEncoder
 
     method, _, draw = parts()
     times: list[float] = []
 
-    class Net(torch.nn.Module):
-        def __init__(self, net: Any, x_shape: Any, z_size: int, z_multiplier: int = 1) -> None:
-            super().__init__()
-            self.net, self.x_shape, self.z_size, self.z_multiplier = net, x_shape, z_size, z_multiplier
-            self.z_total = z_size * z_multiplier
+    class Encoder(DisentEncoder):  # type: ignore[misc]
+        def encode(self, x: Any) -> Any:
+            times.append(time.perf_counter())
+            return method.encoder(x)
 
-        def forward(self, value: Any) -> Any:
-            if self.z_multiplier == 2:
-                times.append(time.perf_counter())
-            return self.net(value)
-
-        def get_device(self) -> Any:
-            return next(self.parameters()).device
+    class Decoder(DisentDecoder):  # type: ignore[misc]
+        def decode(self, z: Any) -> Any:
+            return method.decoder.net(z)
 
     method.to(memory_format=torch.contiguous_format)
-    model = AutoEncoder(Net(method.encoder, (1, 64, 64), 10, 2), Net(method.decoder.net, (1, 64, 64), 10))
+    encoder, decoder = Encoder((1, 64, 64), 10, 2), Decoder((1, 64, 64), 10)
+    encoder.net, decoder.net = method.encoder, method.decoder.net  # so that the framework finds the parameters
+    model = AutoEncoder(encoder, decoder)
     framework = BetaVae(model=model, cfg=BetaVae.cfg(optimizer="adam", optimizer_kwargs={"lr": 1e-4}, beta=0.01))
     batches: Any = [{"x_targ": (draw(step).on("cpu").x,)} for step in range(steps)]
     trainer = lightning.Trainer(max_steps=steps, logger=False, enable_checkpointing=False, accelerator="cpu")
