@@ -17,7 +17,7 @@ import pytest
 
 from unbraid.data import fetch
 from unbraid.data.fetch import fetch_file
-from unbraid.data.roots import data_root
+from unbraid.data.roots import data_root, place
 from unbraid.data.sources import SOURCES, USES, Download, folder, present
 from unbraid.errors import Problem
 
@@ -320,6 +320,17 @@ def test_what_is_fetched_is_what_is_looked_for(root: Path) -> None:
         "mpi3d",
         "small_norb",
     }
+
+
+def test_a_folder_that_may_not_be_read(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    assert place("x", str(tmp_path / "missing")) == tmp_path / "missing"
+    with pytest.raises(Problem, match=r"cannot be read: .*too long"):
+        place("x", "a" * 5000)
+    with pytest.raises(Problem, match="cannot be read"):
+        place("x", "a\0b")
+    monkeypatch.setattr("os.access", lambda *_: False)
+    with pytest.raises(Problem, match=f"{tmp_path} may not be read by this user"):
+        place("x", str(tmp_path))
 
 
 def test_the_root(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

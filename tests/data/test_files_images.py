@@ -127,7 +127,7 @@ def test_a_crop_is_centred_and_resizing_keeps_the_mean(tmp_path: Path) -> None:
 
 def test_pixels_of_every_kind_of_file(tmp_path: Path) -> None:
     grey = COLOR[:, :, 0]
-    deep = grey.astype(np.uint16) * 257
+    deep = grey.astype(np.uint16) * 256 + (255 - grey)
     save(tmp_path / "grey" / "sixteen.png", deep)
     save(tmp_path / "grey" / "plain.pgm", grey)
     save(tmp_path / "grey" / "tiff.tif", grey)
@@ -218,9 +218,9 @@ def test_mutated_pictures(tmp_path: Path, changes: list[tuple[int, int]], kind: 
         assert found.shape[0] == 1
 
 
-def test_a_picture_that_unpacks_to_gigabytes(tmp_path: Path) -> None:
-    header = b"P5 40000 40000 255\n"
-    (tmp_path / "bomb.pgm").write_bytes(header + bytes(100))
+@pytest.mark.parametrize("sizes", [b"40000 40000", b"12000 10000"])
+def test_a_picture_that_unpacks_to_far_more_than_its_file(tmp_path: Path, sizes: bytes) -> None:
+    (tmp_path / "bomb.pgm").write_bytes(b"P5 " + sizes + b" 255\n" + bytes(100))
     with pytest.raises(Problem, match=r"bomb\.pgm is a corrupt picture: .*pixels"):
         Images(path=str(tmp_path))
 
@@ -260,6 +260,17 @@ def test_broken_zips(tmp_path: Path) -> None:
 def test_an_unreadable_file(tmp_path: Path) -> None:
     save(tmp_path / "a.png", COLOR).chmod(0)
     with pytest.raises(Problem, match=r"a\.png may not be read by this user"):
+        Images(path=str(tmp_path))
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no pipes")
+def test_a_pipe_among_pictures_does_not_hang(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "a.png")
+    with pytest.raises(Problem, match=r"a\.png is not a plain file"):
+        Images(path=str(tmp_path))
+    (tmp_path / "a.png").unlink()
+    (tmp_path / "b.png").symlink_to(tmp_path / "gone.png")
+    with pytest.raises(Problem, match=r"b\.png does not exist"):
         Images(path=str(tmp_path))
 
 

@@ -73,8 +73,10 @@ class Stored:
             return self._mapped(self.offset)
         if self.member.compress_type == zipfile.ZIP_STORED:
             return self._mapped(_data_offset(self.path, self.member) + self.offset)
-        if math.prod(self.shape) * self.dtype.itemsize <= IN_MEMORY or self.fortran:
+        if math.prod(self.shape) * self.dtype.itemsize <= IN_MEMORY:
             return self.load()
+        if self.fortran:
+            raise Problem(f"{self.where} is too large to be unpacked in Fortran's order: save it in C's order")
         rows = max(1, (1 << 24) // (math.prod(self.shape[1:]) * self.dtype.itemsize))
         return cached(name, [self.path], self.shape, lambda: self.parts(rows), self.dtype)
 

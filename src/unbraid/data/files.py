@@ -173,6 +173,8 @@ class Archive:
     def open(self, name: str) -> Iterator[IO[bytes]]:
         with reading(self.where(name), "a picture"):
             if self._zip is None:
+                if not stat.S_ISREG((self.path / name).stat().st_mode):
+                    raise Problem(f"{self.where(name)} is not a plain file: take it away")
                 with (self.path / name).open("rb") as stream:
                     yield stream
             else:

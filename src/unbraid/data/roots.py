@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 import sys
 from pathlib import Path
 
@@ -20,7 +21,16 @@ def data_root() -> Path:
 
 def place(name: str, path: str) -> Path:
     """Where the files of a set are looked for: `path` where it is given, else the set's folder in the data root."""
-    return Path(path).expanduser() if path else data_root() / name
+    found = Path(path).expanduser() if path else data_root() / name
+    try:
+        is_folder = stat.S_ISDIR(found.stat().st_mode)
+    except (FileNotFoundError, NotADirectoryError):
+        return found
+    except (OSError, ValueError) as error:
+        raise Problem(f"{found} cannot be read: {error}") from error
+    if is_folder and not os.access(found, os.R_OK | os.X_OK):
+        raise Problem(f"{found} may not be read by this user")
+    return found
 
 
 def _cache_folder() -> Path:
