@@ -16,7 +16,7 @@ from scipy.optimize import linear_sum_assignment
 from unbraid.errors import Problem
 from unbraid.metrics.contract import Codes, Factors, Score
 from unbraid.metrics.information import contingency
-from unbraid.metrics.prepare import Column, Floats, Ints, check, varies
+from unbraid.metrics.prepare import Column, Floats, Ints, check, quiet, varies
 
 
 def clustering_accuracy(
@@ -87,7 +87,8 @@ def matched(clusters: Column, truth: Column) -> Floats:  # [n]
 def _clusters(space: Floats, truth: Column, seed: int) -> tuple[Floats, dict[str, Any]]:
     from sklearn.cluster import KMeans
 
-    labels = KMeans(truth.size, n_init=10, random_state=seed).fit_predict(space).astype(np.int64)
+    with quiet():  # fewer distinct points than values
+        labels = KMeans(truth.size, n_init=10, random_state=seed).fit_predict(space).astype(np.int64)
     clusters = Column(labels, truth.size)
     parts = {
         "clusters": clusters,

@@ -119,7 +119,7 @@ def _model(predictor: Predictor, column: Column, *, trees: int, depth: int | Non
     from sklearn import ensemble, linear_model, model_selection, pipeline, preprocessing
 
     kind = "Regressor" if column.continuous else "Classifier"
-    shape: dict[str, Any] = {"n_estimators": trees, "max_features": None, "min_samples_leaf": 2, "random_state": seed}
+    shape: dict[str, Any] = {"n_estimators": trees, "max_features": None, "random_state": seed}
     match predictor:
         case "trees":
             return getattr(ensemble, f"ExtraTrees{kind}")(**shape)

@@ -10,7 +10,7 @@ from scipy.spatial import cKDTree
 from scipy.special import digamma, xlogy
 
 from unbraid.errors import Problem
-from unbraid.metrics.prepare import Arrays, Column, Floats, Ints, varies
+from unbraid.metrics.prepare import Arrays, Column, Floats, Ints, quiet, varies
 
 Estimator = Literal["equal", "quantile", "knn"]
 Counts = NDArray[Any]
@@ -81,10 +81,11 @@ def neighbour_information(x: Floats, column: Column, rng: np.random.Generator) -
         return 0.0
     x = np.asarray(x[rows] + 1e-10 * rng.standard_normal((len(rows), x.shape[1])), np.float64)
     labels, radius = column.values[rows], np.empty(len(rows))
+    slack = 8 * np.finfo(float).eps * np.abs(x).max()  # keeps the neighbour itself out whatever the rounding
     k = np.minimum(NEIGHBOURS, counts[labels] - 1)
     for label in np.unique(labels):
         own = np.flatnonzero(labels == label)
-        radius[own] = np.nextafter(_neighbour_distance(x[own], int(k[own[0]])), 0)
+        radius[own] = np.maximum(_neighbour_distance(x[own], int(k[own[0]])) - slack, 0)
     near = _within(x, radius)
     terms = digamma(len(rows)) + digamma(k).mean() - digamma(counts[labels]).mean() - digamma(near).mean()
     return max(float(terms), 0.0)
@@ -148,4 +149,5 @@ def _cells(x: Floats, bins: int, rng: np.random.Generator) -> Ints:
     scaled = (x - x.mean(0)) / np.where(varies(x), x.std(0), 1.0)
     distinct = len(np.unique(scaled, axis=0))
     cluster = KMeans(min(bins, distinct), n_init=1, max_iter=50, random_state=int(rng.integers(2**31)))
-    return np.asarray(cluster.fit_predict(scaled), np.int64)
+    with quiet():
+        return np.asarray(cluster.fit_predict(scaled), np.int64)

@@ -7,6 +7,7 @@ import inspect
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -78,11 +79,11 @@ def score(
     return scores
 
 
-def available() -> list[str]:
+@cache
+def available() -> tuple[str, ...]:
     """The metrics on codes and factors, or on codes alone."""
-    return sorted(
-        path.stem for path in Path(__file__).parent.glob("*.py") if _arguments_of_entry(path) in ONE_REPRESENTATION
-    )
+    files = Path(__file__).parent.glob("*.py")
+    return tuple(sorted(path.stem for path in files if _arguments_of_entry(path) in ONE_REPRESENTATION))
 
 
 def entry(name: str) -> Metric:

@@ -1,0 +1,253 @@
+"""What the suite refuses, what it warns of, and how far its intervals and nulls can be trusted."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.metrics.worlds import Array, grid, noise, perfect, rng, rotation
+from unbraid.errors import Problem
+from unbraid.metrics import suite
+from unbraid.metrics.contract import Score
+from unbraid.metrics.prepare import parallel, split
+from unbraid.metrics.suite import score
+
+FACTORS = grid(10)
+PERFECT = perfect(FACTORS)
+LIGHT: dict[str, dict[str, Any]] = {
+    "beta_vae_score": {"points": 300, "test_points": 300},
+    "factor_vae_score": {"votes": 300, "test_votes": 300},
+    "dci": {"trees": 3},
+    "downstream": {"sizes": (10, 50), "predictor": "trees"},
+    "clustering_accuracy": {"plane": False, "resamplings": 20},
+}
+EVERY = suite.available()
+COVERED = ("mcc", "gaussian_total_correlation", "modularity")
+
+
+def all_scores(codes: Array, factors: Array, **more: Any) -> dict[str, Score]:
+    return score(codes, factors, metrics=EVERY, bootstrap=2, options=LIGHT, jobs=1, **more)
+
+
+@pytest.mark.parametrize(
+    "codes,factors,sentence",
+    [
+        (np.where(PERFECT > 1, np.nan, PERFECT), FACTORS, "NaN or infinite"),
+        (np.where(PERFECT > 1, np.inf, PERFECT), FACTORS, "NaN or infinite"),
+        (PERFECT[:-1], FACTORS, "same samples"),
+        (PERFECT[None], FACTORS, "shape"),
+        (PERFECT, FACTORS[None], "shape"),
+        (PERFECT[:, :0], FACTORS, "shape"),
+        (PERFECT * 1j, FACTORS, "real numbers"),
+        (PERFECT, FACTORS * np.nan, "NaN or infinite"),
+        (PERFECT, np.zeros_like(FACTORS), "single value"),
+        (PERFECT[:10], FACTORS[:10], "bins"),
+    ],
+)
+def test_what_cannot_be_scored_is_refused_in_a_sentence(codes: Array, factors: Array, sentence: str) -> None:
+    with pytest.raises(Problem, match=sentence):
+        score(codes, factors, metrics=["mig"], bootstrap=0)
+
+
+def test_names_and_options_are_checked() -> None:
+    with pytest.raises(Problem, match="did you mean 'mig'"):
+        score(PERFECT, FACTORS, metrics=["migg"])
+    with pytest.raises(Problem, match="no argument 'bin'"):
+        score(PERFECT, FACTORS, metrics=["mig"], options={"mig": {"bin": 3}})
+    with pytest.raises(Problem, match="not among the metrics"):
+        score(PERFECT, FACTORS, metrics=["mig"], options={"dci": {}})
+    with pytest.raises(Problem, match="one name for each of the 3"):
+        score(PERFECT, FACTORS, names=["shape"])
+    with pytest.raises(Problem, match="needs factors"):
+        score(PERFECT, None, metrics=["mig"])
+    with pytest.raises(Problem, match="unit of each of the 3 latents"):
+        score(PERFECT, FACTORS, metrics=["mig"], units=[0, 1])
+
+
+def test_a_constant_factor_is_left_out_with_a_warning_by_name() -> None:
+    still = np.concatenate([FACTORS[:, :1], np.full((len(FACTORS), 1), 4), FACTORS[:, 1:]], 1)
+    names = ["shape", "dust", "scale", "angle"]
+    with_it, without = all_scores(PERFECT, still, names=names), all_scores(PERFECT, FACTORS)
+    for name, found in with_it.items():
+        assert found.value == pytest.approx(without[name].value, abs=1e-12), name
+        if suite.needs_factors(suite.entry(name)):
+            assert "factor 'dust' has a single value and is left out" in found.warnings
+            assert found.params["factors"] == ["shape", "scale", "angle"]
+
+
+HARD = {
+    "one latent": (PERFECT[:, :1], FACTORS),
+    "one factor": (PERFECT, FACTORS[:, :1]),
+    "more latents than factors": (np.concatenate([PERFECT, noise(len(FACTORS), 4)], 1), FACTORS),
+    "more factors than latents": (PERFECT[:, :2], FACTORS),
+    "dead latents": (np.concatenate([PERFECT, np.ones((len(FACTORS), 2))], 1), FACTORS),
+    "noise": (noise(len(FACTORS), 3), FACTORS),
+    "continuous factors": (PERFECT, FACTORS + 0.1 * noise(len(FACTORS), 3)),
+    "a rare class": (PERFECT, np.where(np.arange(len(FACTORS))[:, None] == 5, 9, FACTORS)),
+    "integer codes": (FACTORS, FACTORS),
+    "single precision": (PERFECT.astype(np.float32), FACTORS),
+    "labels far apart": (PERFECT, FACTORS * 10**9),
+}
+
+
+@pytest.mark.parametrize("case", HARD)
+def test_hard_arrays_give_a_number_or_say_why_not(case: str) -> None:
+    codes, factors = HARD[case]
+    for name, found in all_scores(codes, factors).items():
+        plain = json.loads(json.dumps(found.as_dict(), allow_nan=False))
+        assert set(plain) == {"value", "low", "high", "null", "parts", "n", "params", "warnings"}
+        if not np.isfinite(found.value):
+            assert found.warnings, name
+            continue
+        least, most = found.params.get("range", (0, 1))
+        assert least <= found.value <= most + 1e-9, name
+        if found.low is not None and found.high is not None:
+            assert found.low <= found.value + 1e-9 and found.value <= found.high + 1e-9, name
+
+
+def test_all_dead_codes_score_nothing() -> None:
+    dead = np.ones((len(FACTORS), 3))
+    names = [
+        "beta_vae_score",
+        "factor_vae_score",
+        "mig",
+        "sap",
+        "dci",
+        "modularity",
+        "explicitness",
+        "irs",
+        "mcc",
+        "r2",
+    ]
+    chance = {"beta_vae_score": 0.45, "explicitness": 0.51, "sap": 1e-9}
+    for name, found in score(dead, FACTORS, metrics=names, bootstrap=0, options={"dci": {"trees": 3}}).items():
+        assert found.value <= chance.get(name, 1e-9), name
+
+
+def test_continuous_factors_are_not_taken_for_labels() -> None:
+    factors = rng().random((3000, 3))
+    exact = score(factors, factors, metrics=["mig", "sap", "dci", "mcc", "r2", "explicitness", "irs"], bootstrap=0)
+    for name, found in exact.items():
+        assert found.value > {"irs": 0.8, "mig": 0.85}.get(name, 0.9), name
+    assert exact["dci"].parts["informativeness"] > 0.98  # R2, not accuracy
+    blurred = score(factors @ rotation(3), factors, metrics=["mig", "sap", "dci"], bootstrap=0)
+    assert all(blurred[name].value < exact[name].value - 0.3 for name in blurred)
+
+
+def test_a_rare_value_is_warned_of() -> None:
+    rare = np.where(np.arange(len(FACTORS))[:, None] == 5, 9, FACTORS)
+    for name in ("factor_vae_score", "beta_vae_score", "irs"):
+        found = score(PERFECT, rare, metrics=[name], bootstrap=0, options={k: v for k, v in LIGHT.items() if k == name})
+        assert any("fewer than 20 rows" in text for text in found[name].warnings), name
+
+
+def test_units_of_several_latents() -> None:
+    """Each factor on a circle: no single latent knows it, each pair does."""
+    factors = grid(8, (6, 5, 7))
+    angle = 2 * np.pi * factors / [6, 5, 7]
+    circles = np.stack([np.cos(angle), np.sin(angle)], 2).reshape(len(factors), 6)
+    names = ["mig", "dci", "modularity", "factor_vae_score", "irs", "info_mec"]
+    together = score(circles, factors, metrics=names, bootstrap=0, units=[0, 0, 1, 1, 2, 2])
+    for name, found in together.items():
+        assert found.value > (0.85 if name in ("mig", "irs") else 0.95), name
+    assert len(together["dci"].parts["per_latent"]) == 3
+    apart = score(circles, factors, metrics=["mig"], bootstrap=0)["mig"].value
+    assert apart < together["mig"].value - 0.3
+
+
+def test_the_same_seed_gives_the_same_scores_on_any_number_of_threads() -> None:
+    codes = PERFECT @ rotation(3)
+    names = ["dci", "sap", "explicitness", "factor_vae_score"]
+    options = {name: LIGHT[name] for name in names if name in LIGHT}
+    one, again, two = (
+        score(codes, FACTORS, metrics=names, seed=3, bootstrap=3, options=options, jobs=jobs) for jobs in (1, 1, 2)
+    )
+    assert one == again == two
+    other = score(codes, FACTORS, metrics=names, seed=4, bootstrap=3, options=options)
+    assert other["dci"].value != one["dci"].value
+
+
+def test_a_metric_does_not_depend_on_its_company() -> None:
+    options = {"dci": {"trees": 3}}
+    alone = score(PERFECT @ rotation(3), FACTORS, metrics=["dci"], bootstrap=2, options=options)["dci"]
+    beside = score(PERFECT @ rotation(3), FACTORS, metrics=["mig", "dci"], bootstrap=2, options=options)["dci"]
+    assert alone == beside
+
+
+@pytest.mark.parametrize("name,tight", [("mig", 0.02), ("dci", 0.1), ("mcc", 0.1), ("sap", 0.05)])
+def test_the_null_is_what_shuffled_codes_get(name: str, tight: float) -> None:
+    found = score(PERFECT, FACTORS, metrics=[name], bootstrap=0)[name]
+    assert found.value > 0.2 and found.null is not None and 0 <= found.null < tight
+
+
+@pytest.mark.parametrize("name", ["mig", *(pytest.param(name, marks=pytest.mark.slow) for name in COVERED)])
+def test_the_interval_covers_the_value_of_many_samples(name: str) -> None:
+    """Of 60 samples of a noisy code, nearly all intervals hold the mean of the score at that number of samples."""
+    fn = suite.entry(name)
+
+    def sample(seed: int) -> tuple[Array, Array]:
+        draw = rng(seed)
+        factors = draw.integers(0, [4, 3], (400, 2))
+        return factors @ [[1.0, 0.3], [0.2, 1.0]] + 0.4 * draw.standard_normal((400, 2)), factors
+
+    def value(seed: int) -> float:
+        codes, factors = sample(seed)
+        return (fn(codes, factors, rng()) if suite.needs_factors(fn) else fn(codes, rng())).value
+
+    many = [value(seed) for seed in range(1000, 1300)]
+    hits, widths = 0, []
+    for seed in range(60):
+        codes, factors = sample(seed)
+        found = score(codes, factors, metrics=[name], seed=seed, bootstrap=60)[name]
+        assert found.low is not None and found.high is not None
+        hits += found.low <= np.mean(many) <= found.high
+        widths.append(found.high - found.low)
+    assert hits >= 50  # 57 are expected; fewer than 50 come once in two thousand times
+    assert np.mean(widths) == pytest.approx(2 * 1.96 * np.std(many), rel=0.35)  # and not by being wide
+
+
+def test_few_refits_give_a_wide_interval() -> None:
+    found = score(PERFECT + 0.5 * noise(len(FACTORS), 3), FACTORS, metrics=["dci"], bootstrap=50)["dci"]
+    assert found.params["interval"].startswith("5 bootstrap samples")
+    assert found.low is not None and found.high is not None and found.low < found.value < found.high
+
+
+def test_scores_without_factors() -> None:
+    found = score(PERFECT, None, bootstrap=5)
+    assert set(found) == {"gaussian_total_correlation", "wasserstein_correlation", "mutual_info_score"}
+
+
+def test_the_default_suite_on_its_own() -> None:
+    found = score(PERFECT, FACTORS, bootstrap=2, options={k: v for k, v in LIGHT.items() if k in suite.DEFAULT})
+    assert list(found) == list(suite.DEFAULT)
+    assert all(one.null is not None and one.low is not None for one in found.values())
+
+
+def test_split_by_number_and_by_chance() -> None:
+    train, test = split(10, 6, rng())
+    assert train.tolist() == [0, 1, 2, 3, 4, 5] and test.tolist() == [6, 7, 8, 9]
+    train, test = split(9, None, rng())
+    assert sorted([*train, *test]) == list(range(9)) and len(train) == 6
+    with pytest.raises(Problem, match="between 1 and 9"):
+        split(10, 10, rng())
+
+
+def test_parallel_keeps_order_and_raises() -> None:
+    assert parallel(lambda x: x * x, range(20), 4) == [x * x for x in range(20)]
+    with pytest.raises(ZeroDivisionError):
+        parallel(lambda x: 1 // x, [1, 0], 2)
+
+
+def test_metrics_need_neither_torch_nor_matplotlib_nor_scikit_learn_to_start() -> None:
+    program = (
+        "import sys, numpy as np; from unbraid.metrics.suite import score; r = np.random.default_rng(0);"
+        "f = r.integers(0, 4, (500, 2)); score(f + 0.1, f, metrics=['mig', 'irs', 'mcc'], bootstrap=3);"
+        "print([m for m in ('torch', 'matplotlib', 'sklearn') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
