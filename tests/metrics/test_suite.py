@@ -205,7 +205,7 @@ def test_the_interval_covers_the_value_of_many_samples(name: str) -> None:
         codes, factors = sample(seed)
         found = score(codes, factors, metrics=[name], seed=seed, bootstrap=60)[name]
         assert found.low is not None and found.high is not None
-        hits += found.low <= np.mean(many) <= found.high
+        hits += int(found.low <= np.mean(many) <= found.high)
         widths.append(found.high - found.low)
     assert hits >= 50  # 57 are expected; fewer than 50 come once in two thousand times
     assert np.mean(widths) == pytest.approx(2 * 1.96 * np.std(many), rel=0.35)  # and not by being wide
