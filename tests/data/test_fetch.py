@@ -182,12 +182,12 @@ def test_refusals_of_the_server(server: Server, root: Path, monkeypatch: pytest.
         get(Download(f"{server.url}/b.bin", sha256(b"")), root)
     assert len(server.asked) == 1
     server.fail = 503
-    with pytest.raises(Problem, match=r"b\.bin broke off \(503 Service Unavailable\)"):
+    with pytest.raises(Problem, match=r"b\.bin gives nothing \(503 Service Unavailable\): put the file into"):
         get(Download(f"{server.url}/b.bin", sha256(b"")), root)
     assert len(server.asked) == 1 + fetch.TRIES
     url = server.url
     server.server_close()
-    with pytest.raises(Problem, match=r"broke off \(.*refused"):
+    with pytest.raises(Problem, match=r"gives nothing \(.*refused"):
         get(Download(f"{url}/b.bin", sha256(b"")), root)
     assert files_in(root) == []
 

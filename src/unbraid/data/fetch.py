@@ -23,6 +23,7 @@ CHUNK = 1 << 18
 TIMEOUT = 60  # seconds without a byte
 TRIES = 5  # in a row that brought nothing new
 WAIT = 1.0  # seconds, times the number of tries in vain
+OTHERWISE = "put the file into {} by hand, or set UNBRAID_MIRROR"
 TAR = "a tar archive"
 Progress = Callable[[int, int], None]  # bytes so far, bytes in all (0: not known)
 
@@ -82,7 +83,9 @@ def _transfer(url: str, part: Path, progress: Progress) -> None:
         idle = 0 if _size(part) > most else idle + 1
         most = max(most, _size(part))
         if idle == TRIES:
-            raise Problem(f"{url} broke off ({reason}): the same command continues after {_size(part):,} bytes")
+            if most:
+                raise Problem(f"{url} broke off ({reason}): the same command continues after {_size(part):,} bytes")
+            raise Problem(f"{url} gives nothing ({reason}): {OTHERWISE.format(part.parent)}")
         time.sleep(WAIT * idle)
 
 
@@ -105,7 +108,7 @@ def _more(url: str, part: Path, start: int, progress: Progress) -> str | None:
             if error.code in (408, 429) or error.code >= 500:
                 return f"{error.code} {error.reason}"
         why = f"{url} answered {error.code} {error.reason}"
-        raise Problem(f"{why}: put the file into {part.parent} by hand, or set UNBRAID_MIRROR") from error
+        raise Problem(f"{why}: {OTHERWISE.format(part.parent)}") from error
     except (urllib.error.URLError, http.client.HTTPException, TimeoutError, ConnectionError, Interrupted) as error:
         return str(getattr(error, "reason", "") or error or type(error).__name__)
 
