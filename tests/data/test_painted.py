@@ -71,7 +71,7 @@ def test_a_broken_mnist_is_not_replaced(tmp_path: Path) -> None:
 @pytest.mark.parametrize("table", [ColoredMNIST, RotationColoredMNIST, CMNIST], ids=lambda t: t.name)
 def test_pairs_are_the_same_handwriting_in_other_colours(table: type[Painted]) -> None:
     painted = table()
-    common = painted.common
+    common = len(painted.fixed)
     rows = RNG.integers(0, len(painted), 300)
     k = RNG.integers(1, painted.changeable + 1, 300)
     others = painted.change(rows, k, RNG)

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import pytest
 import torch
@@ -8,8 +10,17 @@ from tests.toys import Squares
 from unbraid.data.batch import Batch, Images, Labelled, Pairs, TargetBackground, Views
 from unbraid.data.dsprites import DSprites
 from unbraid.data.sample import DRAW, sampler, sets_that_give
-from unbraid.data.shapes3d import Shapes3D
+from unbraid.data.shapes3d import Shapes3D, geometries
 from unbraid.errors import Problem
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _root(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("UNBRAID_DATA", str(tmp_path_factory.mktemp("root")))
+        yield
+    geometries.cache_clear()
+
 
 KINDS = [Images, Labelled, Pairs, Views, TargetBackground]
 
@@ -58,7 +69,7 @@ def test_pairs_tell_how_many_factors_differ_and_not_which(changed: int) -> None:
     table = Squares()
     batch = sampler(table, Pairs, batch=500, seed=0, changed=changed)(0)
     assert isinstance(batch, Pairs)
-    assert set(vars(batch)) == {"index", "x1", "x2", "k"}
+    assert set(vars(batch)) == {"index", "x1", "x2", "k", "y"}
     grid = table.images(np.arange(len(table))).reshape(len(table), -1)
     rows = {picture.tobytes(): row for row, picture in enumerate(grid)}
     assert len(rows) == 768, "two rows have the same picture"
@@ -66,6 +77,7 @@ def test_pairs_tell_how_many_factors_differ_and_not_which(changed: int) -> None:
         table.values(np.array([rows[picture.numpy().tobytes()] for picture in x.reshape(500, -1)]))
         for x in (batch.x1, batch.x2)
     ]
+    np.testing.assert_array_equal(batch.y.numpy(), np.where(values[0][:, 2] == values[1][:, 2], values[0][:, 2], -1))
     differ = (values[0] != values[1]).sum(1)
     np.testing.assert_array_equal(differ, batch.k.numpy())
     counts = np.bincount(batch.k.numpy(), minlength=5)
@@ -74,6 +86,18 @@ def test_pairs_tell_how_many_factors_differ_and_not_which(changed: int) -> None:
     else:
         assert counts[[0, 4]].sum() == 0
         assert counts[1:4] / 500 == pytest.approx([1 / 3] * 3, abs=0.07)
+
+
+def test_pairs_share_the_class_where_it_is_to_be_predicted() -> None:
+    batch = sampler(Shapes3D(size=8, new_colours=True), Pairs, batch=200, seed=0, changed=5)(0)
+    assert isinstance(batch, Pairs)
+    assert set(batch.y.tolist()) == {0, 1, 2, 3}
+    with pytest.raises(Problem, match="1 to 5 factors"):
+        sampler(Shapes3D(size=8, new_colours=True), Pairs, batch=1, seed=0, changed=6)(0)
+    for table in (Shapes3D(size=8), DSprites()):
+        free = sampler(table, Pairs, batch=50, seed=0, changed=table.changeable)(0)
+        assert isinstance(free, Pairs)
+        assert (free.y == -1).all()
 
 
 def test_views_of_a_class_and_of_an_instance() -> None:

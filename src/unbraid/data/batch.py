@@ -40,6 +40,7 @@ class Pairs(Batch):
     x1: Tensor  # [b, c, h, w]
     x2: Tensor  # [b, c, h, w]
     k: Tensor  # [b] how many factors differ; which ones is not told
+    y: Tensor  # [b] class of both images; -1 where they differ in it, or where the set has no classes
 
 
 @dataclass(frozen=True)

@@ -42,7 +42,7 @@ class MPI3D(Grid):
         path: the npz file, or its folder; empty: the folder mpi3d in the data root
         variant: toy, realistic, real or complex
         size: height and width in pixels; the files have 64
-        new_colours: train on the first half of the object colours, test on the other half
+        new_colours: train on the first half of the object colours, test on the other; pairs share the shape
     """
 
     name = "mpi3d"
@@ -72,7 +72,7 @@ class MPI3D(Grid):
         self.shape = (3, size, size)
         self._read = at_size(lambda rows: pixels[rows].transpose(0, 3, 1, 2), len(self), (3, 64, 64), size)
         if new_colours:
-            colours = self.sizes[0]
+            self.fixed, colours = ("object_shape",), self.sizes[0]
             narrow(self, hold_out(self, where={"object_color": range(colours // 2, colours)}))
 
     def render(self, values: Values) -> Bytes:

@@ -21,7 +21,7 @@ class Painted(Product, ABC):
     digits: Bytes  # [m, size, size]
     labels: NDArray[np.int64]  # [m], the values of the first factor
     choices: tuple[NDArray[np.int64], ...]  # values of the second factor, the third, ...
-    common = 1
+    fixed: tuple[str, ...] = ("digit",)
 
     @property
     def axes(self) -> tuple[int, ...]:

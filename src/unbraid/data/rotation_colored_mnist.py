@@ -36,7 +36,7 @@ class RotationColoredMNIST(Painted):
     label = "digit"
     nuisances = ("background", "colour")
     groups = ("angle", "background")
-    common = 2
+    fixed = ("digit", "angle")
 
     def __init__(self, *, size: int = 28) -> None:
         self.shape = (3, size, size)

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from unbraid.data.batch import Batch, Images, Labelled, Pairs, TargetBackground, Views
 from unbraid.data.table import Rows, Table
@@ -61,7 +62,7 @@ def pairs(table: Table, rng: np.random.Generator, n: int, *, changed: int = 1) -
     k = np.full(n, changed) if changed else rng.integers(1, max(varying, 2), n)
     others = table.change(rows, k, rng)
     both = table.images(np.concatenate([rows, others]))
-    return Pairs(_tensor(rows), _tensor(both[:n]), _tensor(both[n:]), _tensor(k))
+    return Pairs(_tensor(rows), _tensor(both[:n]), _tensor(both[n:]), _tensor(k), _tensor(_class(table, rows, others)))
 
 
 def views(table: Table, rng: np.random.Generator, n: int, *, views_of: Literal["class", "instance"] = "class") -> Views:
@@ -110,6 +111,14 @@ def sets_that_give(kind: str) -> list[str]:
 def _assigns(line: ast.stmt, name: str) -> bool:
     targets = line.targets if isinstance(line, ast.Assign) else [line.target] if isinstance(line, ast.AnnAssign) else []
     return any(isinstance(target, ast.Name) and target.id == name for target in targets)
+
+
+def _class(table: Table, rows: Rows, others: Rows) -> NDArray[np.int64]:
+    """The class of each row, -1 where the other row has another class or there are none."""
+    if table.label is None:
+        return np.full(len(rows), -1)
+    first, second = (table.values(some)[:, table.column(table.label)] for some in (rows, others))
+    return np.where(first == second, first, -1)
 
 
 def _rows(table: Table, rng: np.random.Generator, n: int) -> Rows:

@@ -38,7 +38,7 @@ class Shapes3D(Grid):
         train_rows: number of rows to train on where the hues are correlated
         test_rows: number of rows held out before, with independent factors
         draw: seed of the rows that are drawn
-        new_colours: train on the first five object hues, test on the other five
+        new_colours: train on the first five object hues, test on the other five; pairs share the shape
     """
 
     name = "shapes3d"
@@ -71,6 +71,7 @@ class Shapes3D(Grid):
             raise Problem("new_colours and correlated are two ways to split 3D Shapes: choose one")
         self.shape = (3, size, size)
         if new_colours:
+            self.fixed = ("shape",)
             narrow(self, hold_out(self, where={"object_hue": range(5, 10)}))
         elif correlated:
             rest = hold_out(self, count=test_rows, seed=draw)

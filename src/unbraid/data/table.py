@@ -116,13 +116,13 @@ class Table(Configured, ABC):
 
 
 class Product(Table, ABC):
-    """Rows count through every combination of the positions on some axes, the last axis fastest.
+    """Rows count through every combination of the positions on some axes, one for each factor, the last one fastest.
 
     Where `chosen` is set the rows are only those combinations, in that order, some perhaps more than once.
     """
 
     chosen: Rows | None = None  # numbers of combinations
-    common: int = 0  # the images of a pair never differ on these first axes
+    fixed: tuple[str, ...] = ()  # factors in which the images of a pair never differ
 
     @property
     @abstractmethod
@@ -166,14 +166,18 @@ class Product(Table, ABC):
         return np.argsort(self.chosen, kind="stable")
 
     @property
+    def free(self) -> NDArray[np.bool_]:
+        """On which axes the images of a pair can differ."""
+        return np.array([n > 1 and f.name not in self.fixed for n, f in zip(self.axes, self.factors, strict=True)])
+
+    @property
     def changeable(self) -> int:
-        return sum(size > 1 for size in self.axes[self.common :])
+        return int(self.free.sum())
 
     def change(self, rows: Rows, k: NDArray[np.int64], rng: np.random.Generator) -> Rows:
         def propose(rows: Rows, k: NDArray[np.int64]) -> Rows:
             positions, sizes = self.positions(rows), np.array(self.axes)
-            free = (sizes > 1) & (np.arange(len(sizes)) >= self.common)
-            order = rng.random(positions.shape) + ~free
+            order = rng.random(positions.shape) + ~self.free
             moved = order.argsort(1).argsort(1) < k[:, None]  # [n, axes]
             shift = rng.integers(1, np.maximum(sizes, 2), positions.shape)
             return self.find(np.where(moved, (positions + shift) % sizes, positions))
