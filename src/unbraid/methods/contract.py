@@ -2,7 +2,8 @@
 
 A method is one file in this folder and one class in it, named like the file. It declares the batch kind that it
 `eats`, its optimiser `groups()`, the `losses()` that each group minimises, and how it `encode()`s images. It never
-steps, zeroes, logs or moves anything: train.py does that for all methods alike.
+steps, zeroes, logs or moves anything: train.py does that for all methods alike. A method whose loss has a minimum in
+closed form says `solved = True` and finds it in `solve()`.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from torch import Tensor, nn
 
 from unbraid.configured import Configured
 from unbraid.data.batch import Batch
-from unbraid.data.table import Spec
+from unbraid.data.table import Spec, Table
 
 B = TypeVar("B", bound=Batch)
 
@@ -45,6 +46,7 @@ class Method(Configured, nn.Module, ABC, Generic[B]):
     """The constructor takes the data's `Spec` and keyword arguments: they are the method's whole configuration."""
 
     eats: ClassVar[type[Batch]]
+    solved: ClassVar[bool] = False  # by solve(), once, in place of the loop
     spec: Spec
     lr: float
 
@@ -75,6 +77,9 @@ class Method(Configured, nn.Module, ABC, Generic[B]):
     def decode(self, blocks: dict[str, Tensor]) -> Tensor | None:
         """Images in [0, 1] from blocks of codes, where there is a decoder."""
         return None
+
+    def solve(self, data: Table) -> None:
+        """Sets the weights to the minimum of the loss over a whole data set, where `solved` is true."""
 
     def after_step(self, step: int) -> None:
         """Called when the step's updates are done (moving averages, queues)."""
