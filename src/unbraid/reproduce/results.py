@@ -1,0 +1,112 @@
+"""The record of a reproduction: claims with verdicts and tables, as a page for people and as JSON for programs."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from unbraid.run import commit, write
+
+Verdict = Literal["shown", "not shown", "unclear"]
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What a paper says, and what came out here."""
+
+    id: str
+    paper: str  # the claim, with the paper's numbers
+    ours: str  # what we measured, in words and numbers
+    low: float | None  # interval of the number that decides
+    high: float | None
+    seeds: int
+    verdict: Verdict
+    note: str = ""  # why it failed or cannot be told, where it did
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows under a heading; numbers are rounded when the page is written."""
+
+    title: str
+    columns: list[str]
+    rows: list[list[Any]]
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Record:
+    title: str
+    about: str  # what was run, at which size, and how that differs from the paper
+    command: str
+    seconds: float  # of all runs together, one thread each
+    claims: list[Claim]
+    tables: list[Table]
+    pictures: list[tuple[str, str]] = field(default_factory=list)  # caption, path relative to the page
+
+
+def positive(low: float, high: float) -> Verdict:
+    """A difference or a correlation that should be above zero, by its interval."""
+    return "shown" if low > 0 else "not shown" if high < 0 else "unclear"
+
+
+def publish(record: Record, folder: Path, name: str) -> None:
+    """Writes NAME.md and NAME.json."""
+    folder.mkdir(parents=True, exist_ok=True)
+    plain = asdict(record) | {"commit": commit()}
+    write(folder / f"{name}.json", (json.dumps(_finite(plain), indent=2) + "\n").encode())
+    write(folder / f"{name}.md", _page(record).encode())
+
+
+def _page(record: Record) -> str:
+    told = [f"{sum(c.verdict == v for c in record.claims)} {v}" for v in ("shown", "not shown", "unclear")]
+    lines = [
+        f"# {record.title}",
+        "",
+        record.about.strip(),
+        "",
+        f"Made by `{record.command}` at commit `{commit()}`; {record.seconds / 3600:.1f} hours of one core. "
+        f"Claims: {', '.join(told)}.",
+        "",
+        "## Claims",
+        "",
+    ]
+    header = ["id", "the paper", "here", "interval", "seeds", "verdict"]
+    rows = [
+        [c.id, c.paper, c.ours + (f" {c.note}" if c.note else ""), _interval(c), c.seeds, f"**{c.verdict}**"]
+        for c in record.claims
+    ]
+    lines += _markdown(header, rows)
+    for table in record.tables:
+        lines += ["", f"## {table.title}", ""] + _markdown(table.columns, table.rows)
+        lines += ["", table.note] if table.note else []
+    for caption, path in record.pictures:
+        lines += ["", f"![{caption}]({path})", "", caption]
+    return "\n".join(lines) + "\n"
+
+
+def _interval(claim: Claim) -> str:
+    return "" if claim.low is None or claim.high is None else f"{claim.low:.3g} to {claim.high:.3g}"
+
+
+def _markdown(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> list[str]:
+    body = [[_cell(value) for value in row] for row in rows]
+    return [f"| {' | '.join(line)} |" for line in [list(columns), ["---"] * len(columns), *body]]
+
+
+def _cell(value: Any) -> str:
+    if value is None or (isinstance(value, float) and not math.isfinite(value)):
+        return ""
+    return (f"{value:.3g}" if isinstance(value, float) else str(value)).replace("|", "\\|")
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _finite(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
