@@ -20,6 +20,7 @@ STAGES = [
     ["representation"],
     ["metrics"],
     ["scores"],
+    ["study"],
     ["reports"],
     ["api"],
     ["cli"],

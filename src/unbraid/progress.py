@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from types import TracebackType
 from typing import Self
 
@@ -14,9 +15,11 @@ LINE_SECONDS = 20.0
 
 
 class Progress:
-    def __init__(self, title: str, total: int, show: bool) -> None:
+    def __init__(
+        self, title: str, total: int, show: bool, watch: Callable[[int, dict[str, float]], None] | None = None
+    ) -> None:
         self.console = Console(stderr=True, quiet=not show)
-        self.title, self.total = title, total
+        self.title, self.total, self.watch = title, total, watch
         self.bar = RichProgress(
             TextColumn("{task.description}"),
             BarColumn(),
@@ -40,6 +43,8 @@ class Progress:
         self.bar.stop()
 
     def show(self, step: int, row: dict[str, float]) -> None:
+        if self.watch:
+            self.watch(step, row)
         now = time.monotonic()
         if self.first < 0:  # the rate is measured from the first window on, whose start includes warming up
             self.first, self.begin = step, now

@@ -33,6 +33,10 @@ from numpy.typing import NDArray
 from unbraid.errors import Problem
 
 
+class Busy(Problem):
+    """Another process has the lock of a run."""
+
+
 def write(path: Path, data: bytes) -> None:
     """Writes beside the place and moves: the file is whole, or as it was before."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
@@ -118,7 +122,7 @@ class Run:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError as error:
-                raise Problem(f"another process is working on {self.path}") from error
+                raise Busy(f"another process is working on {self.path}") from error
             yield
 
     @property

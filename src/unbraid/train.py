@@ -43,6 +43,7 @@ def fit(
     threads: int | None = None,
     save_every: float = 30.0,
     show: bool = True,
+    watch: Callable[[int, dict[str, float]], None] | None = None,
 ) -> Run:
     """Trains a method on a data set, or continues where an earlier call with the same arguments stopped.
 
@@ -59,6 +60,7 @@ def fit(
         threads: cores to use; all of them unless given
         save_every: seconds between checkpoints
         show: show a progress bar
+        watch: called now and then with the number of steps done and the loss terms
     """
     draw = sampler(data, method.eats, batch=batch, seed=seed, **(sampling or {}))
     if steps < 1:
@@ -79,8 +81,12 @@ def fit(
     with run.lock():
         if run.finished:
             load_weights(method, run.path)
+        elif method.solved:
+            method.solve(data)
+            save_weights(method, run.path)
+            run.finish()
         else:
-            with torch.random.fork_rng(), Progress(run.path.name, steps, show) as progress:
+            with torch.random.fork_rng(), Progress(run.path.name, steps, show, watch) as progress:
                 _train(method, draw, run, plan, save_every, progress)
     method.eval()
     return run

@@ -1,0 +1,192 @@
+"""`unbraid study`: all runs of a study file, here or on a cluster; `unbraid collect`: their scores as one table."""
+
+from __future__ import annotations
+
+import argparse
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from unbraid.cli.parser import Parser
+from unbraid.cli.show import print_table
+from unbraid.errors import Problem
+
+if TYPE_CHECKING:
+    from unbraid.study.estimate import Cost
+    from unbraid.study.plan import Job
+
+
+def add(commands: argparse._SubParsersAction[Parser]) -> None:
+    parser = commands.add_parser("study", help="do all runs of a study file; the same command again continues")
+    parser.add_argument("file", metavar="FILE", help="a Python file that defines 'study = Study(...)'")
+    parser.add_argument("--out", metavar="DIR", help="folder or fsspec URL of the runs (default: runs/NAME OF FILE)")
+    parser.add_argument("--list", action="store_true", help="show the plan with an estimate of time; run nothing")
+    parser.add_argument("--calibrate", action="store_true", help="train each kind of run shortly for the estimate")
+    parser.add_argument("--limit", type=int, metavar="N", help="at most N of the runs that are still to do")
+    parser.add_argument("--only", action="append", default=[], metavar="KEY=VALUE[,..]", help="only runs with these")
+    parser.add_argument("--retry-failed", action="store_true", help="also try again what has failed before")
+    parser.add_argument("--workers", type=int, metavar="N", help="runs at a time (default: cores / threads)")
+    parser.add_argument("--threads", type=int, default=1, metavar="N", help="threads of each run (default: 1)")
+    parser.add_argument("--device", help="cpu, cuda, ... (default: cpu, or cuda with --gpus)")
+    parser.add_argument("--quiet", action="store_true", help="show nothing while runs go on")
+    cluster = parser.add_argument_group("on a cluster")
+    cluster.add_argument("--ray", metavar="ADDRESS", help="of a Ray cluster: auto, HOST:PORT, or local to start one")
+    cluster.add_argument("--cpus", type=float, default=1.0, metavar="F", help="cores of each run (default: 1)")
+    cluster.add_argument("--gpus", type=float, default=0.0, metavar="F", help="GPUs of each run, such as 0.25")
+    parser.set_defaults(main=main)
+    table = commands.add_parser("collect", help="put the scores of all runs in a folder into one table")
+    table.add_argument("path", metavar="DIR", help="folder or fsspec URL of runs")
+    table.add_argument("--to", type=Path, metavar="PATH", help="PATH.parquet and PATH.csv (default: DIR/table)")
+    table.set_defaults(main=main_collect)
+
+
+def main(arguments: argparse.Namespace) -> int:
+    from unbraid.study import estimate, plan
+    from unbraid.study.execute import states
+    from unbraid.study.store import open_store
+
+    _check(arguments)
+    jobs = plan.select(plan.load(arguments.file), arguments.only)
+    out = arguments.out or str(Path("runs") / Path(arguments.file).stem)
+    store = open_store(out)
+    state = states(store, jobs)
+    again = ("begun", "new", "failed") if arguments.retry_failed else ("begun", "new")
+    pending = [job for job in jobs if state[job.name] in again][: arguments.limit]
+    if arguments.calibrate:
+        estimate.calibrate(pending, out, show=not arguments.quiet)
+    if arguments.list:
+        known = estimate.costs(store, jobs)
+        _print_plan(jobs, state, known, pending)
+        _print_estimate(pending, known, _workers(arguments))
+        return 0
+    failures = _run(pending, jobs, state, out, arguments) if pending else {}
+    return _end(out, Counter(states(store, jobs).values()), failures)
+
+
+def _run(
+    pending: Sequence[Job], jobs: Sequence[Job], state: dict[str, str], out: str, arguments: argparse.Namespace
+) -> dict[str, str]:
+    """Does the pending runs and gives the reasons of those that failed."""
+    from unbraid.study import cluster, local
+    from unbraid.study.execute import record_failure, task
+    from unbraid.study.store import open_store
+    from unbraid.study.view import View
+
+    def failed(name: str, reason: str) -> None:
+        record_failure(open_store(out), name, reason)
+
+    device = arguments.device or ("cuda" if arguments.gpus else "cpu")
+    threads = max(1, int(arguments.cpus)) if arguments.ray else arguments.threads
+    place = out if "://" in out else str(Path(out).resolve())
+    tasks = [task(job, place, device=device, threads=threads) for job in pending]
+    done = sum(each == "finished" for each in state.values())
+    steps = sum(job.plan.steps for job in pending)
+    title, workers = Path(arguments.file).stem, _workers(arguments)
+    with View(title, total=len(jobs), done=done, workers=workers, left=steps, show=not arguments.quiet) as view:
+        if arguments.ray:
+            options: dict[str, Any] = {"address": arguments.ray, "cpus": arguments.cpus, "gpus": arguments.gpus}
+            cluster.run_all(tasks, view=view, failed=failed, **options)
+        else:
+            local.run_all(tasks, workers=workers, threads=threads, view=view, failed=failed)
+    return view.failures
+
+
+def _end(out: str, count: Counter[str], failures: dict[str, str]) -> int:
+    for name, reason in failures.items():
+        print(f"failed: {name}: {reason}")
+    left = count["new"] + count["begun"]
+    print(f"{count['finished']} runs finished, {count['failed']} failed, {left} to do, in {out}")
+    if count["failed"]:
+        print("failed.json in a run's directory says why; --retry-failed tries again")
+    if count["finished"] and "://" not in out:
+        _collect(out, Path(out) / "table")
+    return 1 if count["failed"] else 0
+
+
+def main_collect(arguments: argparse.Namespace) -> int:
+    if "://" in arguments.path and not arguments.to:
+        raise Problem("say with --to where the table of runs at a URL is to be written")
+    _collect(arguments.path, arguments.to or Path(arguments.path) / "table")
+    return 0
+
+
+def _collect(out: str, to: Path) -> None:
+    from unbraid.study.collect import collect, write_table
+
+    table = collect(out)
+    files = " and ".join(map(str, write_table(table, to)))
+    print(f"{len(table)} values of {table['run'].nunique()} runs: {files}")
+
+
+def _workers(arguments: argparse.Namespace) -> int:
+    from unbraid.study.local import cores
+
+    chosen: int | None = arguments.workers
+    return chosen or max(1, cores() // arguments.threads)
+
+
+def _check(arguments: argparse.Namespace) -> None:
+    for name in ("limit", "workers", "threads"):
+        value = getattr(arguments, name)
+        if value is not None and value < 1:
+            raise Problem(f"--{name} must be at least 1, and is {value}")
+    if arguments.cpus < 0 or arguments.gpus < 0:
+        raise Problem("--cpus and --gpus must not be negative")
+    if not arguments.ray and (arguments.gpus or arguments.cpus != 1.0):
+        raise Problem("--cpus and --gpus are for a cluster: give --ray ADDRESS, or --device for this machine")
+
+
+def _print_plan(jobs: Sequence[Job], state: dict[str, str], known: dict[str, Cost], pending: Sequence[Job]) -> None:
+    """One line for each combination of everything but the seed."""
+    from unbraid.study.execute import kind
+    from unbraid.study.view import duration
+
+    varying = _varying(jobs)
+    wanted = {job.name for job in pending}
+    groups: dict[tuple[str, ...], list[Job]] = {}
+    for job in jobs:
+        groups.setdefault(tuple(str(job.arguments.get(name, "")) for name in varying), []).append(job)
+    rows = []
+    for values, group in groups.items():
+        count = Counter(state[job.name] for job in group)
+        each = known[kind(group[0].plan)].of(group[0])
+        to_do = sum(job.name in wanted for job in group)
+        counts = [str(len(group)), str(count["finished"]), str(count["failed"]), str(to_do)]
+        rows.append([*values, *counts, "unknown" if each is None else duration(each)])
+    columns = [*varying, "runs", "finished", "failed", "to do", "time of one"]
+    print_table("", columns, rows, tuple(range(len(varying), len(columns))))
+
+
+def _varying(jobs: Sequence[Job]) -> list[str]:
+    """Arguments that are not the same in all runs, but for the seed; method and data are always shown."""
+    values: dict[str, set[str]] = {"method": set(), "data": set()}
+    for job in jobs:
+        for name, value in job.arguments.items():
+            values.setdefault(name, set()).add(str(value))
+    everywhere = Counter(name for job in jobs for name in job.arguments)
+    varies = {name for name, found in values.items() if len(found) > 1 or everywhere[name] < len(jobs)}
+    return [name for name in values if name in {"method", "data"} | _set_by_hand(jobs, varies)]
+
+
+def _set_by_hand(jobs: Sequence[Job], names: set[str]) -> set[str]:
+    """Those of these arguments that take several values within one method or one data set."""
+    seen: dict[tuple[str, str, str], set[str]] = {}
+    for job in jobs:
+        for name in names - {"seed"}:
+            if name in job.arguments:
+                seen.setdefault((name, job.plan.method, job.plan.data), set()).add(str(job.arguments[name]))
+    return {name for (name, _, _), values in seen.items() if len(values) > 1}
+
+
+def _print_estimate(pending: Sequence[Job], known: dict[str, Cost], workers: int) -> None:
+    from unbraid.study.estimate import total
+    from unbraid.study.view import duration
+
+    seconds, strangers = total(pending, known)
+    text = f"{len(pending)} runs to do, {sum(job.plan.steps for job in pending):,} steps"
+    if strangers < len(pending):
+        text += f": {duration(seconds)} of one worker, about {duration(seconds / workers)} with {workers}"
+    if strangers:
+        text += f"; the time of {strangers} is unknown: --calibrate measures it"
+    print(text)

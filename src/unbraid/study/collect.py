@@ -1,0 +1,131 @@
+"""All runs below a folder as one tidy table: one row for each run and each value of a metric.
+
+run, method, data, seed, steps, batch       what was run
+objective                                   method, with its arguments in words that vary: 'dip_vae variant=ii'
+strength, strength_name                     the one number among the method's arguments that varies, if it is one
+setting                                     all arguments of the method that vary: 'variant=ii, lambda_od=5.0'
+one column for each argument                of methods, data sets and samplers; empty where a run has none
+metric, value, low, high, null              'mig'; parts as 'dci.completeness'; quantities of evaluation.json as
+                                            'elbo', 'total_correlation.sampled'; costs as 'seconds.train'
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from unbraid.errors import Problem
+from unbraid.run import write
+from unbraid.study.store import open_store
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+FIRST = ["run", "method", "objective", "data", "seed", "steps", "batch", "setting", "strength_name", "strength"]
+LAST = ["metric", "value", "low", "high", "null"]
+
+
+def collect(out: str | Path) -> pd.DataFrame:
+    """The tidy table of all runs in a folder, or at a URL, that have scores or an evaluation."""
+    import pandas as pd
+
+    store = open_store(str(out))
+    configs, scores, evaluations = (_parsed(store.read_all(f), f) for f in ("run.json", "scores.json", LAST_FILE))
+    names = [name for name in configs if name and (name in scores or name in evaluations)]
+    if not names:
+        raise Problem(f"there is no scored run in {out}")
+    varying = _varying([configs[name] for name in names])
+    runs, rows = [], []
+    for number, name in enumerate(names):
+        runs.append({"run": name, **_described(configs[name], varying[configs[name]["method"]])})
+        rows += [(number, *row) for row in _values(scores.get(name, {}), evaluations.get(name, {}))]
+    values = pd.DataFrame(rows, columns=["number", *LAST])
+    table = pd.DataFrame(runs)
+    for column in table.columns:  # a column of a table has one type, and an argument of one name may have several
+        types = {type(value) for value in table[column] if not pd.isna(value)}
+        if len(types - {float}) > 1 or (types - {float, int} and len(types) > 1):
+            table[column] = table[column].map(str, na_action="ignore")
+        if table[column].dtype.kind == "O":
+            table[column] = table[column].where(table[column].notna(), None)
+    table["strength"] = table["strength"].astype("float64")
+    table = table[[*FIRST, *(column for column in table.columns if column not in FIRST)]]
+    table = table.loc[values.pop("number")].reset_index(drop=True)
+    return pd.concat([table, values.astype(dict.fromkeys(LAST[1:], "float64"))], axis=1)
+
+
+def wide(table: pd.DataFrame) -> pd.DataFrame:
+    """One row for each run, with a column for each metric."""
+    columns = [column for column in table.columns if column not in LAST]
+    values = table.pivot(index="run", columns="metric", values="value")
+    return table[columns].drop_duplicates("run").merge(values, left_on="run", right_index=True, how="left")
+
+
+def write_table(table: pd.DataFrame, path: Path) -> list[Path]:
+    """The table as `path`.parquet and `path`.csv."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    parquet, csv = path.with_name(f"{path.name}.parquet"), path.with_name(f"{path.name}.csv")
+    write(parquet, table.to_parquet(index=False))
+    write(csv, table.to_csv(index=False).encode())
+    return [parquet, csv]
+
+
+LAST_FILE = "evaluation.json"
+
+
+def _parsed(found: dict[str, bytes], file: str) -> dict[str, Any]:
+    parsed = {}
+    for name, content in found.items():
+        try:
+            parsed[name] = json.loads(content)
+        except ValueError as error:
+            raise Problem(f"{name}/{file} is damaged ({error}): delete it and run the study again") from error
+    return parsed
+
+
+def _varying(configs: list[dict[str, Any]]) -> dict[str, list[str]]:
+    """For each method the names of its arguments that are not the same in all its runs on some data set."""
+    seen: dict[str, dict[str, set[str]]] = {}
+    for config in configs:
+        arguments = seen.setdefault(config["method"], {})
+        for name, value in config["arguments"].items():
+            arguments.setdefault(name, set()).add(repr(value))
+    return {method: [n for n, values in arguments.items() if len(values) > 1] for method, arguments in seen.items()}
+
+
+def _described(config: dict[str, Any], varying: list[str]) -> dict[str, Any]:
+    own = config["arguments"]
+    numbers = [name for name in varying if isinstance(own.get(name), int | float) and not isinstance(own[name], bool)]
+    words = [name for name in varying if name not in numbers]
+    known = {name: config[name] for name in ("method", "data", "seed", "steps", "batch")}
+    arguments = {**config["data_arguments"], **config["sampling"], **own}
+    return {
+        **{name if name not in FIRST + LAST else f"argument.{name}": value for name, value in arguments.items()},
+        **known,
+        "objective": " ".join([config["method"], *(f"{name}={own.get(name)}" for name in words)]),
+        "setting": ", ".join(f"{name}={own.get(name)}" for name in varying),
+        "strength_name": numbers[0] if len(numbers) == 1 else None,
+        "strength": float(own[numbers[0]]) if len(numbers) == 1 else None,
+    }
+
+
+def _values(scores: dict[str, Any], evaluation: dict[str, Any]) -> Iterator[tuple[Any, ...]]:
+    """Name, value, low, high and null of everything that one run measured."""
+    for name, score in scores.items():
+        yield name, score["value"], score["low"], score["high"], score["null"]
+        for part, value in _flat(score["parts"], name):
+            yield part, value, None, None, None
+    for name, value in evaluation.get("quantities", {}).items():
+        yield name, value, None, None, None
+    for name, value in evaluation.get("seconds", {}).items():
+        yield f"seconds.{name}", value, None, None, None
+
+
+def _flat(parts: dict[str, Any], prefix: str) -> Iterator[tuple[str, float | None]]:
+    """Numbers in nested dictionaries; lists (for each factor, each latent) stay in scores.json."""
+    for name, value in parts.items():
+        if isinstance(value, dict):
+            yield from _flat(value, f"{prefix}.{name}")
+        elif value is None or isinstance(value, int | float):
+            yield f"{prefix}.{name}", value

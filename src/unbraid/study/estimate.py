@@ -1,0 +1,99 @@
+"""How long a study will take: from runs of the same kind that have finished, or from a short calibration."""
+
+from __future__ import annotations
+
+import json
+import statistics
+import tempfile
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from unbraid.study.execute import kind, task
+from unbraid.study.local import run_all
+from unbraid.study.plan import Job
+from unbraid.study.store import Store, open_store
+from unbraid.study.view import View
+
+CALIBRATION = "calibration.json"
+STEPS = 200  # of a calibration; the first fifty do not count
+FEW_POINTS = 1000  # encoded in a calibration that is not the first on its data set
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Seconds of one core."""
+
+    rate: float | None  # steps per second
+    evaluate: float | None
+
+    def of(self, job: Job) -> float | None:
+        return job.plan.steps / self.rate + (self.evaluate or 0.0) if self.rate else None
+
+
+def costs(store: Store, jobs: Iterable[Job]) -> dict[str, Cost]:
+    """The cost of each kind of run in the plan, medians over what was measured in this place."""
+    finished, calibrated = [], []
+    for name, content in store.read_all("evaluation.json").items():
+        if name:
+            finished.append(json.loads(content))
+    for content in store.read_all(CALIBRATION).values():
+        calibrated += json.loads(content)
+    rates = _by(finished, "kind", "rate") or {}
+    rates = _by(calibrated, "kind", "rate") | rates
+    found = {}
+    for job in jobs:
+        key = kind(job.plan)
+        if key not in found:
+            alike = [m for m in [*finished, *calibrated] if _evaluated_alike(m, job)]
+            seconds = [m["seconds"]["evaluate"] for m in alike]
+            found[key] = Cost(rates.get(key), statistics.median(seconds) if seconds else None)
+    return found
+
+
+def calibrate(jobs: Sequence[Job], out: str, *, show: bool = True) -> None:
+    """Trains every kind of run that was never measured for a few steps, and evaluates one on each data set.
+
+    What it measures is kept beside the runs.
+    """
+    store = open_store(out)
+    known = costs(store, jobs)
+    sets: set[str] = set()
+    short: dict[str, Job] = {}
+    for job in jobs:
+        key = kind(job.plan)
+        if key in short or (known[key].rate and known[key].evaluate):
+            continue
+        evaluation = job.evaluation
+        if job.plan.data in sets or known[key].evaluate:
+            evaluation = {**evaluation, "points": min(FEW_POINTS, evaluation["points"]), "metrics": {}}
+        sets.add(job.plan.data)
+        short[key] = Job(replace(job.plan, steps=STEPS), evaluation)
+    with tempfile.TemporaryDirectory(prefix="unbraid-") as folder:
+        tasks = [task(job, folder) for job in short.values()]
+        view = View("calibration", total=len(tasks), done=0, workers=1, left=STEPS * len(tasks), show=show)
+        with view:
+            run_all(tasks, workers=1, view=view, failed=lambda name, reason: None)
+        measured = [json.loads(c) for c in open_store(folder).read_all("evaluation.json").values()]
+    before = [m for content in store.read_all(CALIBRATION).values() for m in json.loads(content)]
+    store.write("", CALIBRATION, before + measured)
+
+
+def total(jobs: Iterable[Job], known: dict[str, Cost]) -> tuple[float, int]:
+    """Seconds of one core for the runs whose cost is known, and the number of the others."""
+    each = [known[kind(job.plan)].of(job) for job in jobs]
+    return sum(seconds for seconds in each if seconds is not None), each.count(None)
+
+
+def _evaluated_alike(measured: dict[str, Any], job: Job) -> bool:
+    """The same metrics on as many rows of the same data set."""
+    same = all(measured.get(name) == value for name, value in job.evaluation.items())
+    return same and str(measured.get("kind", "")).split(", ")[1:2] == [job.plan.data]
+
+
+def _by(measured: Iterable[dict[str, Any]], key: str, value: str) -> dict[str, float]:
+    groups: dict[str, list[float]] = {}
+    for one in measured:
+        if one.get(value):
+            groups.setdefault(one[key], []).append(one[value])
+    return {name: statistics.median(values) for name, values in groups.items()}

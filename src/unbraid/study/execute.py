@@ -1,0 +1,160 @@
+"""One run of a study from beginning to end: train, represent, evaluate; the same on one machine and on a cluster."""
+
+from __future__ import annotations
+
+import json
+import platform
+import time
+import traceback
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from unbraid import catalogue
+from unbraid.errors import Problem
+from unbraid.run import Busy, Plan
+from unbraid.study.plan import Job
+from unbraid.study.store import Store, open_store
+
+Tell = Callable[[int, float], None]  # number of steps done, and the loss
+
+
+def states(store: Store, jobs: Iterable[Job]) -> dict[str, str]:
+    """Each run by name: finished, failed, begun (it continues where it stopped) or new."""
+    evaluations, failures = store.read_all("evaluation.json"), store.read_all("failed.json")
+    there = set(store.names())
+
+    def state(job: Job) -> str:
+        if is_evaluated(evaluations.get(job.name), job.evaluation):
+            return "finished"
+        return "failed" if job.name in failures else "begun" if job.name in there else "new"
+
+    return {job.name: state(job) for job in jobs}
+
+
+def is_evaluated(content: bytes | None, wanted: Mapping[str, Any]) -> bool:
+    """Whether this evaluation.json answers what is wanted: the same points and options, and all of the metrics."""
+    found = comparable(content, wanted)
+    return found is not None and all(found["metrics"].get(name) == opts for name, opts in wanted["metrics"].items())
+
+
+def comparable(content: bytes | None, wanted: Mapping[str, Any]) -> dict[str, Any] | None:
+    """An evaluation.json of the same rows as the wanted one, whatever its metrics are."""
+    if content is None:
+        return None
+    try:
+        found: dict[str, Any] = json.loads(content)
+        alike = all(found[name] == wanted[name] for name in ("points", "bootstrap"))
+        return found if alike and isinstance(found["metrics"], dict) else None
+    except (ValueError, KeyError, TypeError):
+        return None
+
+
+def task(job: Job, out: str, *, device: str = "cpu", threads: int = 1) -> dict[str, Any]:
+    """All that a worker must know, in plain JSON types."""
+    return {
+        "name": job.name,
+        "steps": job.plan.steps,
+        "job": job.as_dict(),
+        "out": out,
+        "device": device,
+        "threads": threads,
+    }
+
+
+def work(given: dict[str, Any], tell: Tell) -> dict[str, Any]:
+    """Does a task and gives its `status`: finished, busy (another process has it) or failed with its `reason`."""
+    job, store = Job.from_dict(given["job"]), open_store(given["out"])
+    begin = time.monotonic()
+    try:
+        with store.workspace(job.name) as folder:
+            _perform(job, folder, given["device"], given["threads"], tell)
+    except Busy:
+        return {"status": "busy"}
+    except Exception as error:
+        reason = reason_of(error)
+        record_failure(store, job.name, reason, traceback.format_exc())
+        return {"status": "failed", "reason": reason}
+    return {"status": "finished", "seconds": time.monotonic() - begin}
+
+
+def record_failure(store: Store, name: str, reason: str, trace: str = "") -> None:
+    when = time.strftime("%Y-%m-%d %H:%M:%S")
+    store.write(name, "failed.json", {"reason": reason, "trace": trace, "when": when, "host": platform.node()})
+
+
+def reason_of(error: BaseException) -> str:
+    if isinstance(error, Problem):
+        return str(error)
+    if isinstance(error, MemoryError):
+        return f"out of memory: {error}".rstrip(": ")
+    return f"{type(error).__name__}: {error}".partition("\n")[0]
+
+
+def _perform(job: Job, folder: Path, device: str, threads: int, tell: Tell) -> None:
+    from unbraid.study.evaluate import evaluate
+    from unbraid.train import fit
+
+    plan = job.plan
+    table = catalogue.find("data", plan.data).load()(**plan.data_arguments)
+    method = _built(plan, table)
+    clock = Clock(plan, tell)
+    run = fit(
+        method,
+        table,
+        steps=plan.steps,
+        batch=plan.batch,
+        seed=plan.seed,
+        sampling=plan.sampling,
+        out=str(folder),
+        device=device,
+        threads=threads,
+        show=False,
+        watch=clock,
+    )
+    if run.path.name != job.name:
+        raise RuntimeError(f"the run was planned as {job.name} and became {run.path.name}")
+    with run.lock():
+        evaluation = run.path / "evaluation.json"
+        content = evaluation.read_bytes() if evaluation.exists() else None
+        if not is_evaluated(content, job.evaluation):
+            earlier = comparable(content, job.evaluation)
+            evaluate(run, method, table, job.evaluation, clock.costs(), threads, earlier)
+        for left in ("failed.json", "state.pt"):  # a finished run never needs its optimisers again
+            (run.path / left).unlink(missing_ok=True)
+
+
+def _built(plan: Plan, table: Any) -> Any:
+    import torch
+
+    with torch.random.fork_rng():
+        torch.manual_seed(plan.seed)
+        return catalogue.find("methods", plan.method).load()(table.spec, **plan.arguments)
+
+
+class Clock:
+    """Hears of a run's steps, passes them on, and measures their rate."""
+
+    def __init__(self, plan: Plan, tell: Tell) -> None:
+        self.plan, self.tell = plan, tell
+        self.begin = time.monotonic()
+        self.marks: list[tuple[int, float]] = []
+
+    def __call__(self, step: int, terms: dict[str, float]) -> None:
+        self.marks = [*self.marks[:1], (step, time.monotonic())]
+        self.tell(step, terms.get("loss", float("nan")))
+
+    def costs(self) -> dict[str, Any]:
+        """The rate between the first window and the last, without warming up; None where there were no two."""
+        if len(self.marks) < 2:
+            return {"kind": kind(self.plan), "rate": None, "seconds": {"train": None}}
+        (first, begin), (last, end) = self.marks
+        rate = (last - first) / (end - begin)
+        return {"kind": kind(self.plan), "rate": rate, "seconds": {"train": self.plan.steps / rate}}
+
+
+def kind(plan: Plan) -> str:
+    """Runs of one kind take the same time for a step: method, data set, batch, and sizes of images and network."""
+    sizes = {**plan.data_arguments, **plan.arguments}
+    shown = [f"{name} {sizes[name]}" for name in ("size", "net", "width") if name in sizes]
+    return ", ".join([plan.method, plan.data, f"batch {plan.batch}", *shown])

@@ -1,0 +1,238 @@
+"""What a study runs: keyword arguments combined, resolved against the signatures, and checked before anything trains.
+
+runs = product(
+    chain(product(method="vae"), product(method="beta_vae", beta=[2, 4, 8])),
+    data=["dsprites", "shapes3d"], size=32, steps=3000, seed=range(3),
+)
+study = Study(runs=runs, metrics=["mig", "dci"])
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import runpy
+import traceback
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from unbraid import catalogue
+from unbraid.errors import Problem, unknown
+from unbraid.metrics.suite import DEFAULT, available
+from unbraid.run import Plan
+from unbraid.study.values import coerced
+
+Point = dict[str, Any]  # the keyword arguments of one run: method, data, steps, batch, seed, and those of each
+TRAINING = {"steps": 1, "batch": 1, "seed": 0}  # arguments of `fit` that a study may set, and the least value of each
+
+
+def product(*parts: Sequence[Point], **axes: Any) -> list[Point]:
+    """Every combination of the points in the parts and of the values in the axes; one value is a list of one."""
+    return [_merged(points) for points in itertools.product(*_lists(parts, axes))]
+
+
+def zipped(*parts: Sequence[Point], **axes: Any) -> list[Point]:
+    """The first of each with the first of every other, and so on; one value goes with all."""
+    lists = _lists(parts, axes)
+    lengths = {len(points) for points in lists} - {1} or {1}
+    if len(lengths) > 1:
+        raise Problem(f"zipped needs lists of one length, not of {', '.join(map(str, sorted(lengths)))}")
+    (length,) = lengths
+    return [_merged(points[i % len(points)] for points in lists) for i in range(length)]
+
+
+def chain(*parts: Sequence[Point]) -> list[Point]:
+    """All points of the parts, one part after the other."""
+    return [point for part in parts for point in part]
+
+
+@dataclass(frozen=True)
+class Job:
+    """One run of a study: what decides its weights, and how it is evaluated."""
+
+    plan: Plan
+    evaluation: dict[str, Any]  # points, bootstrap, and the options of each metric
+
+    @property
+    def name(self) -> str:
+        return self.plan.name
+
+    @property
+    def arguments(self) -> Point:
+        """Everything that was or could have been set, in one dictionary."""
+        plan = self.plan
+        own = {"method": plan.method, "data": plan.data, "steps": plan.steps, "batch": plan.batch, "seed": plan.seed}
+        return {**plan.data_arguments, **plan.sampling, **plan.arguments, **own}
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any]) -> Job:
+        return cls(Plan(**content["plan"]), dict(content["evaluation"]))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Study:
+    """Runs, and how each of them is evaluated.
+
+    Args:
+        runs: keyword arguments of each run, from product, zipped and chain
+        metrics: names, or a dictionary from name to options; 'downstream:gbt' is the metric 'downstream' under
+            a name of its own
+        points: rows to encode for the scores
+        bootstrap: resamplings for the interval of one run's score; a study has its seeds for that
+    """
+
+    runs: Sequence[Point]
+    metrics: Sequence[str] | Mapping[str, Mapping[str, Any]] = field(default=DEFAULT)
+    points: int = 10_000
+    bootstrap: int = 0
+
+    def jobs(self) -> list[Job]:
+        """The resolved runs in order; raises at the first argument that cannot work."""
+        evaluation = {"points": self.points, "bootstrap": self.bootstrap, "metrics": self._metrics()}
+        if not self.runs:
+            raise Problem("the study has no runs")
+        jobs = [Job(resolve(point), evaluation) for point in self.runs]
+        seen: dict[str, int] = {}
+        for number, job in enumerate(jobs):
+            if job.name in seen:
+                first, again = self.runs[seen[job.name]], self.runs[number]
+                raise Problem(f"runs {seen[job.name] + 1} and {number + 1} are the same: {_shown(first, again)}")
+            seen[job.name] = number
+        return jobs
+
+    def _metrics(self) -> dict[str, dict[str, Any]]:
+        if isinstance(self.metrics, str):
+            raise Problem(f"metrics must be a list of names, not the word '{self.metrics}'")
+        given = self.metrics if isinstance(self.metrics, Mapping) else {name: {} for name in self.metrics}
+        for label, options in given.items():
+            name = label.partition(":")[0]
+            if name not in (known := available()):
+                raise unknown("metric", name, known)
+            catalogue.check(catalogue.find("metrics", name), dict(options))
+        plain = {label: dict(options) for label, options in given.items()}
+        return json.loads(json.dumps(plain))  # type: ignore[no-any-return]  # as it will be read again: lists, not tuples
+
+
+def load(file: Path | str) -> list[Job]:
+    """The checked runs of a study file."""
+    path = Path(file)
+    if not path.is_file():
+        raise Problem(f"there is no study file {path}")
+    try:
+        study = runpy.run_path(str(path)).get("study")
+        if not isinstance(study, Study):
+            raise Problem("it must define 'study = Study(...)'")
+        return study.jobs()
+    except Problem as problem:
+        raise Problem(f"{path}: {problem}") from problem
+    except Exception as error:  # whatever a user's file may raise
+        lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
+        line = error.lineno if isinstance(error, SyntaxError) else lines[-1] if lines else None
+        raise Problem(f"{path}, line {line}: {type(error).__name__}: {error}") from error
+
+
+def select(jobs: Sequence[Job], only: Sequence[str]) -> list[Job]:
+    """The runs that have one of the wanted values of every key; words are 'key=value', 'key=value,value,key=value'."""
+    wanted: dict[str, list[str]] = {}
+    key = ""
+    for piece in (piece for word in only for piece in word.split(",")):
+        name, equals, value = piece.partition("=")
+        if not equals and not key:
+            raise Problem(f"--only needs key=value, not '{piece}'")
+        key = name if equals else key
+        wanted.setdefault(key, []).append(value if equals else name)
+    chosen = list(jobs)
+    for key, values in wanted.items():
+        known = {name for job in jobs for name in job.arguments}
+        if key not in known:
+            raise unknown("argument in the study", key, known)
+        chosen = [job for job in chosen if any(_equal(job.arguments.get(key), value) for value in values)]
+        if not chosen:
+            raise Problem(f"no run of the study has {key}={','.join(values)} and what --only says before it")
+    return chosen
+
+
+def resolve(point: Point) -> Plan:
+    """The plan of one run with all defaults filled in; nothing is imported and no data is read."""
+    given = dict(point)
+    for name, kind in (("method", "methods"), ("data", "data")):
+        if name not in given:
+            raise Problem(f"a run needs '{name}', as in {name}='{next(iter(catalogue.entries(kind)))}': it has {point}")
+    method = catalogue.find("methods", given.pop("method"))
+    data = catalogue.find("data", given.pop("data"))
+    groups = (data.arguments, method.arguments, _sampling(method.traits["eats"]), _training())
+    known = [argument.name for group in groups for argument in group]
+    for name in given:
+        if name not in known:
+            raise unknown(f"argument of {method.name} on {data.name}", name, known)
+    for entry in (data, method):
+        catalogue.check(entry, {name: v for name, v in given.items() if name in {a.name for a in entry.arguments}})
+    owner = f"{method.name} on {data.name}"
+    own, arguments, sampling, training = (
+        {a.name: coerced(a, given[a.name], owner) if a.name in given else a.default for a in group} for group in groups
+    )
+    for name, least in TRAINING.items():
+        if training[name] < least:
+            raise Problem(f"{name} must be at least {least}, and is {training[name]}")
+    _check_kind(data, method, sampling)
+    return Plan(method.name, arguments, data.name, own, sampling, **training)
+
+
+def _check_kind(data: catalogue.Entry, method: catalogue.Entry, sampling: dict[str, Any]) -> None:
+    """Refuses a method whose batches the data set cannot give."""
+    kind, gives = method.traits["eats"], _gives(data)
+    if kind not in gives and sampling.get("views_of") != "instance":
+        raise Problem(f"{method.name} eats {kind}, and '{data.name}' gives only {', '.join(gives)}")
+
+
+@cache
+def _sampling(kind: str) -> tuple[catalogue.Argument, ...]:
+    return catalogue.sampling(kind)
+
+
+@cache
+def _training() -> tuple[catalogue.Argument, ...]:
+    return tuple(a for a in catalogue.signature("train.py", "fit") if a.name in TRAINING)
+
+
+def _gives(data: catalogue.Entry) -> tuple[str, ...]:
+    """From the source, or from the class where it inherits them; no instance is made and no file is opened."""
+    stated: tuple[str, ...] | None = data.traits.get("gives")
+    return stated if stated is not None else data.load().gives
+
+
+def _lists(parts: tuple[Sequence[Point], ...], axes: dict[str, Any]) -> list[list[Point]]:
+    return [*map(list, parts), *([{name: value} for value in _values(given)] for name, given in axes.items())]
+
+
+def _values(given: Any) -> list[Any]:
+    return list(given) if isinstance(given, Iterable) and not isinstance(given, str) else [given]
+
+
+def _merged(points: Iterable[Point]) -> Point:
+    merged: Point = {}
+    for point in points:
+        for name in merged.keys() & point.keys():
+            raise Problem(f"'{name}' is set twice, to {merged[name]!r} and to {point[name]!r}")
+        merged |= point
+    return merged
+
+
+def _shown(*points: Point) -> str:
+    texts = [", ".join(f"{name}={value}" for name, value in point.items()) for point in points]
+    return " and ".join(dict.fromkeys(texts))
+
+
+def _equal(value: Any, text: str) -> bool:
+    if str(value) == text:
+        return True
+    try:
+        return not isinstance(value, bool | str) and value is not None and float(value) == float(text)
+    except ValueError:
+        return False

@@ -1,0 +1,117 @@
+"""Where the runs of a study are: a folder, which may be shared by many machines, or any URL that fsspec knows."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, Protocol
+
+from unbraid.errors import Problem
+from unbraid.run import write
+
+LOCAL_ONLY = ("lock",)
+LAST = "evaluation.json"  # what is there is whole once this file is
+
+
+class Store(Protocol):
+    def names(self) -> list[str]:
+        """The directories of runs."""
+
+    def read_all(self, file: str) -> dict[str, bytes]:
+        """This file of every run that has it, by the run's name; '' is the name of the place itself."""
+
+    def write(self, name: str, file: str, content: Any) -> None:
+        """Puts JSON into a run's directory, which is made if there is none."""
+
+    def workspace(self, name: str) -> Any:
+        """A context: the folder on this machine in which the run's directory is worked on."""
+
+
+def open_store(out: str) -> Store:
+    return Bucket(out) if "://" in out else Folder(Path(out))
+
+
+class Folder:
+    """Runs are worked on in place."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def names(self) -> list[str]:
+        return sorted(entry.name for entry in self.path.iterdir() if entry.is_dir()) if self.path.is_dir() else []
+
+    def read_all(self, file: str) -> dict[str, bytes]:
+        found = {}
+        for name in ["", *self.names()]:
+            with suppress(FileNotFoundError):
+                found[name] = (self.path / name / file).read_bytes()
+        return found
+
+    def write(self, name: str, file: str, content: Any) -> None:
+        (self.path / name).mkdir(parents=True, exist_ok=True)
+        write(self.path / name / file, json.dumps(content, indent=2).encode())
+
+    @contextmanager
+    def workspace(self, name: str) -> Iterator[Path]:
+        yield self.path
+
+
+class Bucket:
+    """Runs are worked on in a temporary directory, brought there before and back after, however they end.
+
+    There are no locks at a URL: let one study at a time write to it.
+    """
+
+    def __init__(self, url: str) -> None:
+        from fsspec.core import url_to_fs
+
+        try:
+            self.files, root = url_to_fs(url)
+        except (ImportError, ValueError) as error:
+            raise Problem(f"{url} cannot be used: {error}") from error
+        self.root = root.rstrip("/")
+
+    def names(self) -> list[str]:
+        if not self.files.isdir(self.root):
+            return []
+        return sorted(Path(e["name"]).name for e in self.files.ls(self.root, detail=True) if e["type"] == "directory")
+
+    def read_all(self, file: str) -> dict[str, bytes]:
+        paths = {self._path(name, file): name for name in ["", *self.names()]}
+        found = self.files.cat(list(paths), on_error="omit")
+        return {paths[path]: content for path, content in found.items()}
+
+    def write(self, name: str, file: str, content: Any) -> None:
+        self.files.makedirs(self._path(name, ""), exist_ok=True)
+        self.files.pipe_file(self._path(name, file), json.dumps(content, indent=2).encode())
+
+    @contextmanager
+    def workspace(self, name: str) -> Iterator[Path]:
+        there = self._path(name, "")
+        with tempfile.TemporaryDirectory(prefix="unbraid-") as folder:
+            here = Path(folder) / name
+            if self.files.isdir(there):
+                here.mkdir()
+                for path in self.files.ls(there, detail=False):
+                    self.files.get_file(path, str(here / Path(path).name))
+            try:
+                yield Path(folder)
+            finally:
+                if here.is_dir():
+                    self._bring_back(here, there)
+
+    def _bring_back(self, here: Path, there: str) -> None:
+        files = [p for p in here.iterdir() if p.name not in LOCAL_ONLY and not p.name.startswith(".")]
+        self.files.makedirs(there, exist_ok=True)
+        for path in sorted(files, key=lambda path: path.name == LAST):
+            self.files.put_file(str(path), f"{there}/{path.name}")
+        kept = {path.name for path in files}
+        for path in self.files.ls(there, detail=False):
+            if Path(path).name not in kept:
+                self.files.rm_file(path)
+
+    def _path(self, *parts: str) -> str:
+        return "/".join([self.root, *(part for part in parts if part)])

@@ -1,0 +1,39 @@
+"""Six objectives, three strengths and three seeds on two data sets: 108 models for a laptop.
+
+After Locatello et al. 2019 (arXiv:1811.12359): can disentanglement be learned, and chosen, without supervision? The
+networks are half as wide, the images half as large and the training a hundred times shorter than there, with ten
+times the learning rate. The capacity of annealed_vae grows over the first two thirds of the training.
+"""
+
+from unbraid.study import Study, chain, product
+
+STEPS = 3000
+
+objectives = chain(
+    product(method="beta_vae", beta=[1, 4, 16]),
+    product(method="annealed_vae", c_max=[5, 10, 25], gamma=100, c_steps=2 * STEPS // 3),
+    product(method="factor_vae", gamma=[10, 30, 100], critic_width=256, critic_lr=1e-3),
+    product(method="beta_tcvae", beta=[2, 6, 10]),
+    product(method="dip_vae", variant="i", lambda_od=[1, 5, 50]),
+    product(method="dip_vae", variant="ii", lambda_od=[1, 5, 50]),
+)
+runs = product(
+    objectives, data=["dsprites", "shapes3d"], size=32, width=16, lr=1e-3, batch=64, steps=STEPS, seed=range(3)
+)
+study = Study(
+    runs=runs,
+    metrics={
+        "beta_vae_score": {"batch": 32, "points": 500, "test_points": 250},
+        "factor_vae_score": {"batch": 32, "votes": 500, "test_votes": 250},
+        "mig": {},
+        "dci": {},
+        "modularity": {},
+        "sap": {},
+        "irs": {},
+        "mcc": {},
+        "downstream": {"sizes": [100, 1000]},
+        "mutual_info_score": {},
+        "wasserstein_correlation": {},
+    },
+    points=3000,
+)
