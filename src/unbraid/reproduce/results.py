@@ -82,7 +82,7 @@ def _page(record: Record) -> str:
     ]
     lines += _markdown(header, rows)
     for table in record.tables:
-        lines += ["", f"## {table.title}", ""] + _markdown(table.columns, table.rows)
+        lines += ["", f"## {table.title}", "", *_markdown(table.columns, table.rows)]
         lines += ["", table.note] if table.note else []
     for caption, path in record.pictures:
         lines += ["", f"![{caption}]({path})", "", caption]
