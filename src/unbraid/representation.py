@@ -1,7 +1,12 @@
-"""Encodes a data set once: codes and factors go to codes.npz, what the decoder draws to pictures.npz."""
+"""Encodes a data set once: codes and factors go to codes.npz, what the decoder draws to pictures.npz.
+
+Of a target with a background both are encoded; their codes also go to codes.csv, a line for each sample.
+"""
 
 from __future__ import annotations
 
+import csv
+import io
 from typing import Any
 
 import numpy as np
@@ -13,11 +18,12 @@ from unbraid.data.table import Rows, Table
 from unbraid.errors import Problem
 from unbraid.maths import gaussian
 from unbraid.methods.contract import Method
-from unbraid.run import Run
+from unbraid.run import Run, write
 
 BATCH = 256
 SWEEP = 9  # pictures in a traversal
 EXAMPLES = 10  # pictures in the row of reconstructions
+GRID = 7  # pictures on each side of the interpolation
 QUANTILES = (0.02, 0.98)  # of the codes, between which a traversal moves
 
 
@@ -27,7 +33,9 @@ def represent(
     """Writes codes.npz and pictures.npz of a run, and gives the arrays of the first.
 
     codes_<block> [n, d], kl_<block> [d] (mean KL to the prior in nats, where the code is Gaussian), factors [n, k],
-    factor_names [k], rows [n].
+    factor_names [k], rows [n]. Of a target with a background also: label (the factor that is the class, or nothing),
+    scale_<block> [n, d] (standard deviations, where the code is Gaussian), background_rows [m], background_<block>
+    [m, d], background_scale_<block>.
 
     Args:
         points: number of rows to encode, drawn without replacement; all of them where there are fewer
@@ -43,9 +51,18 @@ def represent(
     codes = encode(method, table, rows)
     factors = {"factors": table.values(rows), "factor_names": np.array([f.name for f in table.factors], dtype=str)}
     arrays = {**codes, **factors, "rows": rows}
-    run.write_arrays("codes.npz", **arrays)
     examples = np.concatenate([rows[:1] if image is None else [image], rows[1:EXAMPLES]]).astype(np.int64)
     pictures = draw(method, table, examples, codes)
+    background = table.background or data.background
+    if background is not None:
+        others = rng.choice(len(background), min(points, len(background)), replace=False).astype(np.int64)
+        arrays |= {**scales(method, table, rows), "label": np.array(table.label or ""), "background_rows": others}
+        beside = {**encode(method, background, others), **scales(method, background, others)}
+        arrays |= {f"background_{name.removeprefix('codes_')}": a for name, a in beside.items() if name[:3] != "kl_"}
+        write(run.path / "codes.csv", lines(table, background, arrays))
+        if pictures and {"codes_s", "codes_z"} <= codes.keys():
+            pictures |= draw_apart(method, table, background, examples, others[:EXAMPLES])
+    run.write_arrays("codes.npz", **arrays)
     if pictures:
         run.write_arrays("pictures.npz", **pictures)
     return arrays
@@ -68,12 +85,40 @@ def encode(method: Method[Any], table: Table, rows: Rows) -> dict[str, NDArray[A
 
 
 @torch.no_grad()
+def scales(method: Method[Any], table: Table, rows: Rows) -> dict[str, NDArray[Any]]:
+    """scale_<block>, the standard deviations of a Gaussian code."""
+    found: dict[str, list[Tensor]] = {}
+    for start in range(0, len(rows), BATCH):
+        for block, (_, log_var) in method.posterior(images(method, table, rows[start : start + BATCH])).items():
+            found.setdefault(f"scale_{block}", []).append((0.5 * log_var).exp())
+    return {name: torch.cat(parts).cpu().numpy() for name, parts in found.items()}
+
+
+def lines(target: Table, background: Table, arrays: dict[str, NDArray[Any]]) -> bytes:
+    """The codes of both sets for other programs: set, row, its file where rows are files, and each latent."""
+    blocks = [name.removeprefix("codes_") for name in arrays if name.startswith("codes_")]
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    latents = [f"{block}{i}" for block in blocks for i in range(arrays[f"codes_{block}"].shape[1])]
+    writer.writerow(["set", "row", "file", *latents])
+    for name, table, prefix, rows in (
+        ("target", target, "codes_", arrays["rows"]),
+        ("background", background, "background_", arrays["background_rows"]),
+    ):
+        codes = np.concatenate([arrays[prefix + block] for block in blocks], 1)
+        for place in np.argsort(rows):
+            file = table.files[rows[place]] if table.files else ""
+            writer.writerow([name, rows[place], file, *(f"{value:.6g}" for value in codes[place])])
+    return text.getvalue().encode()
+
+
+@torch.no_grad()
 def draw(method: Method[Any], table: Table, rows: Rows, codes: dict[str, NDArray[Any]]) -> dict[str, NDArray[np.uint8]]:
     """Reconstructions of these rows, and traversals over the first: each latent moved alone, the others held."""
     x = images(method, table, rows)
     blocks = method.encode(x)
     reconstruction = method.decode(blocks)
-    if reconstruction is None:
+    if reconstruction is None or table.shape[1] == 1:  # vectors of features are no pictures
         return {}
     pictures = {"originals": to_bytes(x), "reconstructions": to_bytes(reconstruction)}
     for block, code in blocks.items():
@@ -90,10 +135,44 @@ def draw(method: Method[Any], table: Table, rows: Rows, codes: dict[str, NDArray
     return pictures
 
 
+@torch.no_grad()
+def draw_apart(
+    method: Method[Any], target: Table, background: Table, rows: Rows, others: Rows
+) -> dict[str, NDArray[np.uint8]]:
+    """What the blocks s and z draw together and apart, and what lies between the salient codes of four targets.
+
+    apart [3, n, c, h, w]: targets from [z, s], from [z, 0] and from [0, s]; background_originals and
+    background_reconstructions (from [z, 0]) [n, c, h, w]; between [grid, grid, c, h, w]: s moves from that of the first
+    target (top left) to those of three others in the corners, z stays that of the first.
+    """
+
+    def picture(s: Tensor, z: Tensor) -> NDArray[np.uint8]:
+        drawn = method.decode({"s": s, "z": z})
+        assert drawn is not None
+        return to_bytes(drawn)
+
+    code = method.encode(images(method, target, rows))
+    s, z = code["s"], code["z"]
+    nothing, nowhere = torch.zeros_like(s), torch.zeros_like(z)
+    y = images(method, background, others)
+    pictures = {
+        "apart": np.stack([picture(s, z), picture(nothing, z), picture(s, nowhere)]),
+        "background_originals": to_bytes(y),
+        "background_reconstructions": picture(s.new_zeros(len(y), s.shape[1]), method.encode(y)["z"]),
+    }
+    if len(s) >= 4:
+        down, right = torch.meshgrid(*[torch.linspace(0, 1, GRID, device=s.device)] * 2, indexing="ij")
+        weights = torch.stack([(1 - down) * (1 - right), (1 - down) * right, down * (1 - right), down * right], -1)
+        between = weights.flatten(0, 1) @ s[[0, 2, 3, 1]]  # [grid^2, salient]
+        drawn = picture(between, z[:1].repeat(len(between), 1))
+        pictures["between"] = drawn.reshape(GRID, GRID, *drawn.shape[1:])
+    return pictures
+
+
 def images(method: Method[Any], table: Table, rows: Rows) -> Tensor:
     """These rows as the method sees them: floats in [0, 1] on its device."""
-    device = next(method.parameters()).device
-    return torch.from_numpy(table.images(rows)).to(device).float().div_(255)
+    x = torch.from_numpy(table.images(rows)).to(next(method.parameters()).device)
+    return x.float().div_(255) if x.dtype == torch.uint8 else x
 
 
 def to_bytes(x: Tensor) -> NDArray[np.uint8]:

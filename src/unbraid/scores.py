@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 from unbraid.errors import Problem
 from unbraid.metrics.contract import Score
 from unbraid.metrics.suite import score as score_arrays
+from unbraid.metrics.two_sets import compare
 from unbraid.run import Run, read_arrays
 
 
 def score(run: Run, *, block: str | None = None, metrics: list[str] | None = None, seed: int = 0) -> dict[str, Score]:
-    """Scores the codes of a run and writes scores.json.
+    """Scores the codes of a run and writes scores.json; those of a target and a background also against each other.
 
     Args:
         block: of the code; the first unless given
@@ -23,6 +24,8 @@ def score(run: Run, *, block: str | None = None, metrics: list[str] | None = Non
         seed: of whatever the metrics draw
     """
     scores = score_file(run.path / "codes.npz", block=block, metrics=metrics, seed=seed)
+    if metrics is None:
+        scores |= score_two_sets(run.arrays("codes.npz"), seed=seed)
     run.write_json("scores.json", {name: value.as_dict() for name, value in scores.items()})
     return scores
 
@@ -39,6 +42,25 @@ def score_file(
         return {}
     names = [str(name) for name in arrays["factor_names"]] if "factor_names" in arrays else None
     return score_arrays(codes, arrays["factors"], metrics=metrics, seed=seed, names=names)
+
+
+def score_two_sets(arrays: dict[str, NDArray[Any]], *, seed: int = 0) -> dict[str, Score]:
+    """How a target and a background differ in the arrays of a codes.npz; nothing where there is no background.
+
+    Args:
+        seed: of whatever the metrics draw
+    """
+    if "background_rows" not in arrays:
+        return {}
+
+    def blocks(prefix: str) -> dict[str, NDArray[Any]]:
+        return {n.removeprefix(prefix): a for n, a in arrays.items() if n.startswith(prefix)}
+
+    names = [name.removeprefix("codes_") for name in arrays if name.startswith("codes_")]
+    background = {name: arrays[f"background_{name}"] for name in names}
+    factors, label = [str(name) for name in arrays["factor_names"]], str(arrays["label"])
+    labels = arrays["factors"][:, factors.index(label)] if label in factors else None
+    return compare(blocks("codes_"), background, labels, (blocks("scale_"), blocks("background_scale_")), seed=seed)
 
 
 def _codes(arrays: dict[str, NDArray[Any]], block: str | None, path: Path) -> NDArray[np.floating[Any]]:

@@ -58,7 +58,7 @@ class Images(Classed):
         labelled = len(folders) > 1 and all(folders)
         for part, files in parts.items():
             table = self if part != "test" else _part(self)
-            table.shape = (channels, size, size)
+            table.shape, table.files = (channels, size, size), tuple(files)
             table._read = _reader(archive, list(files), table.shape, color)
             table._classes([folders.index(folder) for folder in files.values()], tuple(folders) if labelled else ())
             if table is not self:

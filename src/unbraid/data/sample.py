@@ -35,9 +35,13 @@ def sampler(table: Table, kind: type[Batch], *, batch: int, seed: int, **samplin
 
 
 def images(table: Table, rng: np.random.Generator, n: int) -> Images:
-    """Rows drawn uniformly."""
+    """Rows drawn uniformly; of a target with a background half of each, the background numbered after the target."""
     rows = _rows(table, rng, n)
-    return Images(_tensor(rows), _tensor(table.images(rows)))
+    if table.background is None:
+        return Images(_tensor(rows), _tensor(table.images(rows)))
+    rows, others = rows[n // 2 :], _rows(table.background, rng, n // 2)
+    both = np.concatenate([table.images(rows), table.background.images(others)])
+    return Images(_tensor(np.concatenate([rows, len(table) + others])), _tensor(both))
 
 
 def labelled(table: Table, rng: np.random.Generator, n: int) -> Labelled:

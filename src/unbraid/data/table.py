@@ -60,6 +60,7 @@ class Table(Configured, ABC):
     groups: tuple[str, ...] = ()  # with the class they make the groups of which the worst accuracy counts
     shared: tuple[str, ...] = ()
     background: Table | None = None
+    files: tuple[str, ...] = ()  # the file of each row, where rows are files
     test: Table | None = None  # held-out rows; scores are taken there where it is set
 
     @abstractmethod

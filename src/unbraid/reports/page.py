@@ -67,7 +67,7 @@ def _scores(scores: dict[str, dict[str, Any]], codes: dict[str, NDArray[Any]]) -
     rows = []
     for name, score in scores.items():
         entry = catalogue.entries("metrics").get(name)
-        meaning = escape(entry.summary if entry else "")
+        meaning = escape(entry.summary if entry else score["params"].get("meaning", ""))
         subs = ", ".join(f"{part} {value:.3f}" for part, value in score["parts"].items() if isinstance(value, float))
         meaning += f"<br>{escape(subs)}" if subs else ""
         interval = "" if score["low"] is None else f"{score['low']:.3f} to {score['high']:.3f}"
