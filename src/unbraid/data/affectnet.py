@@ -111,8 +111,8 @@ def read_reduced(folder: Path, count: int) -> list[Row]:
     with reading(notes, "a folder of annotations"):
         notes.stat()
     sources = [notes, folder / "images"]
-    known = cached(f"affectnet-{folder.name}", sources, (count,), lambda: _expressions(notes, files))
-    return [(file, None, int(expression)) for file, expression in zip(files, known, strict=True)]
+    known = cached(f"affectnet-{folder.name}", sources, (1, count), lambda: _expressions(notes, files))
+    return [(file, None, int(expression)) for file, expression in zip(files, known(np.array([0]))[0], strict=True)]
 
 
 def _expressions(notes: Path, files: list[Path]) -> Iterator[NDArray[np.uint8]]:

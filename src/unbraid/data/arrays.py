@@ -1,4 +1,4 @@
-"""Arrays in npy, npz and HDF5 files: mapped or read row by row, checked before they are read, never unpickled."""
+"""Arrays in npy, npz and HDF5 files: read row by row, checked before they are read, never unpickled."""
 
 from __future__ import annotations
 
@@ -18,13 +18,14 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unbraid.data.files import exactly, reading
+from unbraid.data.files import OnDisk, exactly, reading
 from unbraid.data.roots import data_root
 from unbraid.data.table import Rows
 from unbraid.errors import Problem
 
+ReadRows = Callable[[Rows], NDArray[Any]]
 LONGEST_HEADER = 10_000  # bytes, numpy's own limit
-IN_MEMORY = 1 << 30  # bytes; a larger packed array is unpacked into the data root and mapped
+IN_MEMORY = 1 << 30  # bytes; a larger packed array is unpacked into the data root
 
 
 @dataclass(frozen=True)
@@ -67,24 +68,20 @@ class Stored:
                 raise Problem(f"{self.where} goes on after its last row")
             return data.reshape(self.shape, order="F" if self.fortran else "C")
 
-    def map(self, name: str) -> NDArray[Any]:
-        """All of it, mapped where the file allows it, else in memory or through a copy in the data root."""
+    def rows(self, name: str) -> ReadRows:
+        """Its rows: from the file where that allows it, else from memory or through a copy in the data root."""
+        if self.fortran or not math.prod(self.shape):
+            if math.prod(self.shape) * self.dtype.itemsize > IN_MEMORY:
+                raise Problem(f"{self.where} is too large to be read in Fortran's order: save it in C's order")
+            return self.load().__getitem__
         if self.member is None:
-            return self._mapped(self.offset)
+            return OnDisk(self.path, self.offset, self.shape, self.dtype)
         if self.member.compress_type == zipfile.ZIP_STORED:
-            return self._mapped(_data_offset(self.path, self.member) + self.offset)
+            return OnDisk(self.path, _data_offset(self.path, self.member) + self.offset, self.shape, self.dtype)
         if math.prod(self.shape) * self.dtype.itemsize <= IN_MEMORY:
-            return self.load()
-        if self.fortran:
-            raise Problem(f"{self.where} is too large to be unpacked in Fortran's order: save it in C's order")
+            return self.load().__getitem__
         rows = max(1, (1 << 24) // (math.prod(self.shape[1:]) * self.dtype.itemsize))
         return cached(name, [self.path], self.shape, lambda: self.parts(rows), self.dtype)
-
-    def _mapped(self, offset: int) -> NDArray[Any]:
-        if not math.prod(self.shape):
-            return np.zeros(self.shape, self.dtype)
-        with reading(self.where, f"an array of shape {self.shape}"):
-            return np.memmap(self.path, self.dtype, "r", offset, self.shape, "F" if self.fortran else "C")
 
 
 def npy(path: Path) -> Stored:
@@ -117,8 +114,8 @@ def cached(
     shape: tuple[int, ...],
     parts: Callable[[], Iterable[NDArray[Any]]],
     dtype: np.dtype[Any] = np.dtype(np.uint8),  # noqa: B008
-) -> NDArray[Any]:
-    """A converted copy of files, made once in the data root's cache folder and mapped from there.
+) -> ReadRows:
+    """A converted copy of files, made once in the data root's cache folder and read from there.
 
     Args:
         name: what the copy is of and how it was made; it starts the copy's file name
@@ -130,7 +127,7 @@ def cached(
     copy = data_root() / "cache" / f"{name}-{key}.npy"
     if not copy.exists():
         _write(copy, shape, dtype, parts())
-    return npy(copy).expect(shape, dtype.str).map(name)
+    return npy(copy).expect(shape, dtype.str).rows(name)
 
 
 def _write(copy: Path, shape: tuple[int, ...], dtype: np.dtype[Any], parts: Iterable[NDArray[Any]]) -> None:

@@ -37,10 +37,10 @@ class Cars3D(Grid):
         files = list_cars(folder, self.sizes[2])
         shape = (len(self), 3, size, size)
         self.shape = (3, size, size)
-        self._pixels = cached(f"{self.name}-{size}", files, shape, lambda: in_order(files, self.sizes, size))
+        self._read = cached(f"{self.name}-{size}", files, shape, lambda: in_order(files, self.sizes, size))
 
     def render(self, values: Values) -> Bytes:
-        found: Bytes = self._pixels[np.ravel_multi_index(tuple(values.T), self.sizes)]
+        found: Bytes = self._read(np.ravel_multi_index(tuple(values.T), self.sizes))
         return found
 
 

@@ -70,7 +70,7 @@ def find(folder: Path) -> Path:
 def read_batches(paths: list[Path], per_file: int) -> tuple[Reader, NDArray[np.int64]]:
     """Records of a label and 32 x 32 bytes of red, of green and of blue."""
     batches = [read_raw(path, per_file, (3073,)) for path in paths]
-    labels = [batch[:, 0].astype(np.int64) for batch in batches]
+    labels = [batch(np.arange(per_file))[:, 0].astype(np.int64) for batch in batches]
     for path, found in zip(paths, labels, strict=True):
         if found.max() > 9:
             raise Problem(f"{path} has the label {found.max()} in record {found.argmax()} instead of 0 to 9")
@@ -79,7 +79,7 @@ def read_batches(paths: list[Path], per_file: int) -> tuple[Reader, NDArray[np.i
         out = np.empty((len(rows), 3, 32, 32), np.uint8)
         for number, batch in enumerate(batches):
             here = rows // per_file == number
-            out[here] = batch[rows[here] % per_file, 1:].reshape(-1, 3, 32, 32)
+            out[here] = batch(rows[here] % per_file)[:, 1:].reshape(-1, 3, 32, 32)
         return out
 
     return read, np.concatenate(labels)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from unbraid.data.arrays import Stored, cached, npz
 from unbraid.data.files import located
 from unbraid.data.pictures import at_size
-from unbraid.data.table import Bytes, Factor, Grid, Rows, Values
+from unbraid.data.table import Bytes, Factor, Grid, Values
 from unbraid.errors import Problem
 
 FILE = "dsprites_ndarray_co1sh3sc6or40x32y32_64x64.npz"
@@ -43,7 +43,7 @@ class DSpritesNpz(Grid):
         classes = npz(file, "latents_classes")["latents_classes"].expect((count, 6), "int64")
         bits = cached(self.name, [file], (count, 512), lambda: pack(pictures, classes, self.sizes))
         self.shape = (1, size, size)
-        self._read = at_size(lambda rows: unpack(bits, rows), count, (1, 64, 64), size)
+        self._read = at_size(lambda rows: unpack(bits(rows)), count, (1, 64, 64), size)
 
     def render(self, values: Values) -> Bytes:
         return self._read(np.ravel_multi_index(tuple(values.T), self.sizes))
@@ -61,6 +61,6 @@ def pack(pictures: Stored, classes: Stored, sizes: tuple[int, ...]) -> Iterator[
         yield np.packbits(piece.reshape(len(piece), -1), axis=1)
 
 
-def unpack(bits: NDArray[np.uint8], rows: Rows) -> Bytes:
-    """Bits as pictures of 0 and 255, [n, 1, 64, 64]."""
-    return np.unpackbits(bits[rows], axis=1).reshape(-1, 1, 64, 64) * np.uint8(255)
+def unpack(bits: NDArray[np.uint8]) -> Bytes:
+    """Bits [n, 512] as pictures of 0 and 255, [n, 1, 64, 64]."""
+    return np.unpackbits(bits, axis=1).reshape(-1, 1, 64, 64) * np.uint8(255)

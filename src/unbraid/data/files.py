@@ -142,13 +142,33 @@ def _body(
     return np.frombuffer(data, stored).astype(dtype, copy=False).reshape(sizes)
 
 
-def read_raw(path: Path, count: int, record: tuple[int, ...]) -> NDArray[np.uint8]:
-    """Bytes without a header, [count, *record], mapped rather than read."""
+def read_raw(path: Path, count: int, record: tuple[int, ...]) -> OnDisk:
+    """Bytes without a header, [count, *record]."""
     size = count * math.prod(record)
     with reading(path, f"{size:,} bytes"):
         if path.stat().st_size != size:
             raise Problem(f"{path} has {path.stat().st_size:,} bytes instead of {size:,} ({count:,} records)")
-        return np.memmap(path, np.uint8, "r", shape=(count, *record))
+    return OnDisk(path, 0, (count, *record), np.dtype(np.uint8))
+
+
+class OnDisk:
+    """Rows of an array in a file, read when they are asked for.
+
+    Unlike a memory map it fills no memory, and a file that is cut off meanwhile is refused rather than a crash.
+    """
+
+    def __init__(self, path: Path, offset: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
+        self._path, self._offset, self._shape, self._dtype = path, offset, shape, dtype
+        self._row = math.prod(shape[1:]) * dtype.itemsize
+
+    def __call__(self, rows: NDArray[np.int64]) -> NDArray[Any]:
+        out = np.empty((len(rows), self._row), np.uint8)
+        with reading(self._path, f"an array of shape {self._shape}"), self._path.open("rb", buffering=0) as file:
+            for row, place in zip(out, rows.tolist(), strict=True):
+                file.seek(self._offset + place * self._row)
+                if file.readinto(row.data) != self._row:
+                    raise EOFError(f"it ends before the end of row {place:,}")
+        return out.view(self._dtype).reshape(len(rows), *self._shape[1:])
 
 
 class Archive:

@@ -14,7 +14,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from unbraid.data.arrays import Stored, npy, npz
+from unbraid.data.arrays import ReadRows, Stored, npy, npz
 from unbraid.data.files import Archive
 from unbraid.data.labels import Classed
 from unbraid.data.pictures import Color, Kept, Reader, at_size, decode, header
@@ -66,16 +66,20 @@ class Images(Classed):
 
     def _from_array(self, path: Path, size: int, color: Color) -> None:
         pictures, labels = _arrays(path)
-        pixels = _channels_first(pictures, pictures.map(self.name))
-        _check_range(pixels, pictures.where)
-        channels = {"as_is": pixels.shape[1], "grey": 1, "rgb": 3}[color]
-        if channels < pixels.shape[1]:
+        (count, present, height, width), axes = _layout(pictures)
+        stored = pictures.rows(self.name)
+        _check_range(pictures, stored)
+        channels = {"as_is": present, "grey": 1, "rgb": 3}[color]
+        if channels < present:
             raise Problem(f"{pictures.where} is in colour: convert it to grey before, or leave color as it is")
+
+        def read(rows: Rows) -> Bytes:
+            pixels = stored(rows).reshape(len(rows), *pictures.shape[1:3], -1).transpose(axes)
+            return _to_bytes(pixels).repeat(channels // present, 1)
+
         self.shape = (channels, size, size)
-        repeats = channels // pixels.shape[1]
-        stored = (channels, *pixels.shape[2:])
-        self._read = at_size(lambda rows: _to_bytes(pixels[rows]).repeat(repeats, 1), len(pixels), stored, size)
-        self._classes(_labels(labels, len(pixels)), ())
+        self._read = at_size(read, count, (channels, height, width), size)
+        self._classes(_labels(labels, count), ())
 
     def _classes(self, labels: Any, names: tuple[str, ...]) -> None:
         self.labels = np.asarray(labels, np.int64)
@@ -143,28 +147,29 @@ def _arrays(path: Path) -> tuple[Stored, Stored | None]:
     return found.get("images") or next(iter(found.values())), labels
 
 
-def _channels_first(stored: Stored, pixels: NDArray[Any]) -> NDArray[Any]:
-    """A view [n, c, h, w] of any of the accepted layouts."""
-    if pixels.dtype.kind not in "fb" and pixels.dtype != np.uint8:
-        raise Problem(f"{stored.where} holds {pixels.dtype.name}: save bytes (uint8), or floats in [0, 1]")
-    if pixels.ndim == 3:
-        pixels = pixels[:, None]
-    elif pixels.ndim == 4 and pixels.shape[3] in (1, 3):
-        pixels = pixels.transpose(0, 3, 1, 2)
-    if pixels.ndim != 4 or pixels.shape[1] not in (1, 3) or not pixels.size:
+def _layout(stored: Stored) -> tuple[tuple[int, int, int, int], tuple[int, int, int, int]]:
+    """Number, channels, height and width, and the order of axes that puts the stored ones, four at least, that way."""
+    shape = (*stored.shape, 1) if len(stored.shape) == 3 else stored.shape
+    if stored.dtype.kind not in "fb" and stored.dtype != np.uint8:
+        raise Problem(f"{stored.where} holds {stored.dtype.name}: save bytes (uint8), or floats in [0, 1]")
+    axes = (0, 3, 1, 2) if shape[3:] in ((1,), (3,)) else (0, 1, 2, 3)
+    if len(shape) != 4 or shape[axes[1]] not in (1, 3) or 0 in shape:
         raise Problem(f"{stored.where} has shape {stored.shape} instead of [n, h, w], [n, h, w, c] or [n, c, h, w]")
-    return pixels
+    n, c, h, w = (shape[axis] for axis in axes)
+    return (n, c, h, w), axes
 
 
-def _check_range(pixels: NDArray[Any], where: str) -> None:
-    if pixels.dtype.kind != "f":
+def _check_range(stored: Stored, read: ReadRows) -> None:
+    if stored.dtype.kind != "f":
         return
-    step = max(1, (1 << 24) // int(np.prod(pixels.shape[1:])))
-    for start in range(0, len(pixels), step):
-        piece = pixels[start : start + step]
+    count, size = stored.shape[0], int(np.prod(stored.shape[1:]))
+    for start in range(0, count, step := max(1, (1 << 24) // size)):
+        piece = read(np.arange(start, min(start + step, count))).reshape(-1, size)
         if not (piece.min() >= 0 and piece.max() <= 1):  # also true of NaN
-            row = start + int(np.argmin(((piece >= 0) & (piece <= 1)).all((1, 2, 3))))
-            raise Problem(f"{where} has floats outside [0, 1], first in picture {row}: scale them, or save bytes")
+            row = start + int(np.argmin(((piece >= 0) & (piece <= 1)).all(1)))
+            raise Problem(
+                f"{stored.where} has floats outside [0, 1], first in picture {row}: scale them, or save bytes"
+            )
 
 
 def _to_bytes(pixels: NDArray[Any]) -> Bytes:

@@ -68,9 +68,9 @@ class MPI3D(Grid):
             lengths = " or ".join(f"{math.prod(sizes):,}" for sizes in self.layouts)
             raise Problem(f"{stored.where} has shape {stored.shape} instead of {lengths} pictures")
         self.factors = tuple(map(Factor, NAMES, sizes))
-        pixels = stored.expect((len(self), 64, 64, 3), "uint8").map(f"{self.name}-{variant}")
+        read = stored.expect((len(self), 64, 64, 3), "uint8").rows(f"{self.name}-{variant}")
         self.shape = (3, size, size)
-        self._read = at_size(lambda rows: pixels[rows].transpose(0, 3, 1, 2), len(self), (3, 64, 64), size)
+        self._read = at_size(lambda rows: read(rows).transpose(0, 3, 1, 2), len(self), (3, 64, 64), size)
         if new_colours:
             self.fixed, colours = ("object_shape",), self.sizes[0]
             narrow(self, hold_out(self, where={"object_color": range(colours // 2, colours)}))

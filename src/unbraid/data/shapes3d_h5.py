@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from unbraid.data.arrays import H5Rows, cached
 from unbraid.data.files import located
 from unbraid.data.pictures import at_size
-from unbraid.data.table import Bytes, Factor, Grid, Rows, Values
+from unbraid.data.table import Bytes, Factor, Grid, Values
 from unbraid.errors import Problem
 
 FILE = "3dshapes.h5"
@@ -45,14 +45,9 @@ class Shapes3DH5(Grid):
         pictures = H5Rows(file, "images", (count, 64, 64, 3), "uint8")
         labels = H5Rows(file, "labels", (count, len(self.factors)), "float64")
         check_order(file, np.concatenate(list(labels.parts(count))), self.sizes)
-        stored = cached(self.name, [file], (count, 64, 64, 3), lambda: pictures.parts(480)) if copy else None
-
-        def read(rows: Rows) -> Bytes:
-            found: Bytes = pictures(rows) if stored is None else stored[rows]
-            return found.transpose(0, 3, 1, 2)
-
+        stored = cached(self.name, [file], (count, 64, 64, 3), lambda: pictures.parts(480)) if copy else pictures
         self.shape = (3, size, size)
-        self._read = at_size(read, count, (3, 64, 64), size)
+        self._read = at_size(lambda rows: stored(rows).transpose(0, 3, 1, 2), count, (3, 64, 64), size)
 
     def render(self, values: Values) -> Bytes:
         return self._read(np.ravel_multi_index(tuple(values.T), self.sizes))

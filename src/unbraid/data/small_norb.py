@@ -59,7 +59,7 @@ class SmallNORB(Grid):
         ]
         self.shape = (1, size, size)
         sources = [path for part in files for path in part]
-        self._pixels = cached(
+        self._read = cached(
             f"{self.name}-{camera}-{size}",
             sources,
             (len(self), *self.shape),
@@ -67,7 +67,7 @@ class SmallNORB(Grid):
         )
 
     def render(self, values: Values) -> Bytes:
-        found: Bytes = self._pixels[np.ravel_multi_index(tuple(values.T), self.sizes)]
+        found: Bytes = self._read(np.ravel_multi_index(tuple(values.T), self.sizes))
         return found
 
 

@@ -41,9 +41,9 @@ class STL10(Classed):
         count = choice("split", split, self.counts)
         folder = place(self.name, path)
         folder = folder / FOLDER if (folder / FOLDER).is_dir() else folder
-        pixels = read_pictures(either(folder, (f"{split}_X.bin",), self.name), count)
+        stored = read_raw(either(folder, (f"{split}_X.bin",), self.name), count, (3, 96, 96))
         self.shape = (3, size, size)
-        self._read = at_size(lambda rows: pixels[rows], count, (3, 96, 96), size)
+        self._read = at_size(lambda rows: by_row(stored(rows)), count, (3, 96, 96), size)
         if split == "unlabeled":
             self.labels = np.zeros(count, np.int64)
             self.factors, self.label, self.shared, self.gives = (), None, (), ("Images",)  # type: ignore[assignment]
@@ -59,14 +59,14 @@ class STL10(Classed):
         return super().values(rows) if self.factors else np.zeros((len(rows), 0), np.int64)
 
 
-def read_pictures(path: Path, count: int) -> Bytes:
-    """The pictures [count, 3, 96, 96], mapped; each channel is stored column by column."""
-    return read_raw(path, count, (3, 96, 96)).transpose(0, 1, 3, 2)
+def by_row(pictures: Bytes) -> Bytes:
+    """Pictures [n, 3, 96, 96] of which each channel is stored column by column."""
+    return pictures.transpose(0, 1, 3, 2)
 
 
 def read_labels(path: Path, count: int) -> NDArray[np.int64]:
     """The classes [count], from 0; the file counts from 1."""
-    stored = read_raw(path, count, ()).astype(np.int64)
+    stored: NDArray[np.int64] = read_raw(path, 1, (count,))(np.array([0]))[0].astype(np.int64)
     if stored.min() < 1 or stored.max() > 10:
         raise Problem(f"{path} has labels from {stored.min()} to {stored.max()} instead of 1 to 10")
     return stored - 1
