@@ -29,6 +29,7 @@ QUICK: dict[str, dict[str, Any]] = {
     "factor_vae_score": {"votes": 1000, "test_votes": 1000},
     "sap": {"method": "correlation"},
     "dci": {"trees": 5},
+    "info_mec": {"estimator": "equal"},
 }
 AT_BEST_ONE = ["beta_vae_score", "factor_vae_score", "mig", "dci", "modularity", "explicitness", "irs", "mcc", "r2"]
 AT_BEST_ONE += ["sap", "info_mec"]
@@ -163,3 +164,8 @@ def test_explicitness_does_not_see_a_rotation() -> None:
     factors = grid(50, (3, 2, 2))
     plain, turned = (explicitness(c, factors, rng()).value for c in (perfect(factors), perfect(factors) @ rotation(3)))
     assert plain == pytest.approx(1, abs=1e-6) and turned == pytest.approx(1, abs=1e-4)
+
+
+def test_nearest_neighbours_find_a_perfect_code_nearly_perfect() -> None:
+    assert info_mec(PERFECT, FACTORS, rng()).value == pytest.approx(1, abs=0.01)
+    assert mig(PERFECT, FACTORS, rng(), estimator="knn").value == pytest.approx(1, abs=0.02)

@@ -7,11 +7,13 @@ from the point. Pairs are looked up among the rows.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from unbraid.metrics.contract import Codes, Factors, Score
 from unbraid.metrics.interventions import Lookup, scarce
-from unbraid.metrics.prepare import Floats, Ints, check, undefined, varies
+from unbraid.metrics.prepare import Floats, Ints, check, varies
 
 CHUNK = 2048  # points at a time
 
@@ -38,32 +40,20 @@ def beta_vae_score(
     """
     arrays = check(codes, factors)
     columns = [factor.binned(factor_bins) for factor in arrays.factors]
-    params = {
-        "batch": batch,
-        "points": points,
-        "factor_bins": factor_bins,
-        "classifier": "logistic regression, lbfgs, C=1",
-        "standardised": not reference,
-        "factors": list(arrays.kept),
-    }
+    params: dict[str, Any] = {"batch": batch, "points": points, "factor_bins": factor_bins}
     if len(columns) < 2:
-        return undefined("the BetaVAE score needs at least two factors that vary", arrays.n, **params)
+        return arrays.undefined("the BetaVAE score needs at least two factors that vary", **params)
     alive = varies(arrays.codes)
-    spread = arrays.codes.std(0, dtype=np.float64)
-    scaled = arrays.codes / (1.0 if reference else np.where(alive, spread, 1.0))
+    scaled = arrays.codes if reference else arrays.codes / np.where(alive, arrays.codes.std(0, dtype=np.float64), 1.0)
     held = rng.integers(len(columns), size=points + test_points)
     features = np.zeros((len(held), int(alive.sum()) or 1))
     for k, column in enumerate(columns):
         if alive.any():
             features[held == k] = _points(scaled[:, alive], Lookup(column), int((held == k).sum()), batch, rng)
     train, right = classify(features[:points], held[:points], features[points:], held[points:])
-    return Score(
-        float(right.mean()),
-        parts={"train": train, "per_factor": [float(right[held[points:] == k].mean()) for k in range(len(columns))]},
-        n=arrays.n,
-        params=params,
-        warnings=(*arrays.warnings, *scarce(arrays, columns)),
-    )
+    hits = [float(right[held[points:] == k].mean()) for k in range(len(columns))]
+    params |= {"classifier": "logistic regression, lbfgs, C=1", "standardised": not reference}
+    return arrays.score(right.mean(), {"train": train, "per_factor": hits}, scarce(arrays, columns), **params)
 
 
 def classify(x: Floats, y: Ints, test_x: Floats, test_y: Ints) -> tuple[float, Floats]:

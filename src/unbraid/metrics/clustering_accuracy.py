@@ -8,6 +8,7 @@ clusters, since published tables do not say which they print. The mean over fact
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -54,25 +55,13 @@ def clustering_accuracy(
     spread = np.mean([right for right, _ in found], 0)[picks].mean(1) if resamplings else np.zeros(0)
     shuffled = [Column(rng.permutation(c.values[rows]), c.size) for c in columns]
     null = np.mean([matched(p["clusters"], c).mean() for (_, p), c in zip(found, shuffled, strict=True)])
-    return Score(
-        float(np.mean(each)),
-        parts={
-            "per_factor": each,
-            "silhouette_values": [p["silhouette_values"] for _, p in found],
-            "silhouette_clusters": [p["silhouette_clusters"] for _, p in found],
-        },
-        low=float(np.quantile(spread, 0.025)) if resamplings else None,
-        high=float(np.quantile(spread, 0.975)) if resamplings else None,
-        null=float(null),
-        n=len(rows),
-        params={
-            "plane": plane,
-            "perplexity": perplexity if plane else None,
-            "interval": f"{resamplings} bootstrap samples of the rows, clusters kept",
-            "factors": list(arrays.kept),
-        },
-        warnings=(*arrays.warnings, *([f"{most} of {arrays.n} rows are used"] if arrays.n > most else [])),
-    )
+    silhouettes = {name: [p[name] for _, p in found] for name in ("silhouette_values", "silhouette_clusters")}
+    notes = [f"{most} of {arrays.n} rows are used"] if arrays.n > most else []
+    how = f"{resamplings} bootstrap samples of the rows, clusters kept"
+    params = {"plane": plane, "perplexity": perplexity if plane else None, "interval": how}
+    score = arrays.score(np.mean(each), {"per_factor": each} | silhouettes, notes, **params)
+    low, high = np.quantile(spread, [0.025, 0.975]).tolist() if resamplings else (None, None)
+    return replace(score, low=low, high=high, null=float(null), n=len(rows))
 
 
 def matched(clusters: Column, truth: Column) -> Floats:  # [n]

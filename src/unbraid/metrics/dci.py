@@ -57,11 +57,9 @@ def dci(
 
     fitted = parallel(fit, range(len(arrays.factors)), jobs)
     importance = np.stack([one for one, _, _ in fitted], 1)  # [units, k]
-    params: dict[str, Any] = {"predictor": predictor, "train": len(rows[0]), "factors": list(arrays.kept)}
-    if predictor in ("trees", "forest"):
-        params["trees"] = trees
-    if predictor == "regressor":
-        params["depths"] = "cross-validated" if depths is None else list(depths)
+    own: dict[str, Any] = {"trees": trees} if predictor in ("trees", "forest") else {}
+    own |= {"depths": list(depths) if depths else "cross-validated"} if predictor == "regressor" else {}
+    params = {"predictor": predictor, "train": len(rows[0]), **own}
     return _score(importance, [t for _, t, _ in fitted], [t for _, _, t in fitted], arrays, params)
 
 
@@ -75,27 +73,26 @@ def disentanglement(importance: Floats) -> Floats:  # [units, k] -> [units]
 def _score(
     importance: Floats, on_train: list[float], on_test: list[float], arrays: Arrays, params: dict[str, Any]
 ) -> Score:
-    warnings = list(arrays.warnings)
+    notes = []
     total = max(float(importance.sum()), np.finfo(float).tiny)
     parts: dict[str, Any] = {"disentanglement": None, "completeness": None}
     if importance.shape[1] > 1:
         parts["per_latent"] = disentanglement(importance)
         parts["disentanglement"] = float(parts["per_latent"] @ importance.sum(1) / total)
     else:
-        warnings.append("disentanglement needs at least two factors that vary")
+        notes.append("disentanglement needs at least two factors that vary")
     if importance.shape[0] > 1:
         parts["per_factor"] = disentanglement(importance.T)
         parts["completeness"] = float(parts["per_factor"] @ importance.sum(0) / total)
     else:
-        warnings.append("completeness needs at least two latents")
+        notes.append("completeness needs at least two latents")
     parts |= {"informativeness": float(np.mean(on_test)), "informativeness_train": float(np.mean(on_train))}
     parts |= {"informativeness_per_factor": on_test, "importance": importance}
-    parts = {name: part.tolist() if isinstance(part, np.ndarray) else part for name, part in parts.items()}
     for kept, column, skill in zip(arrays.kept, arrays.factors, on_test, strict=True):
         if skill <= _chance(column) * 1.05 + 0.01:
-            warnings.append(f"factor {kept} is predicted no better than by chance: its importances are noise")
+            notes.append(f"factor {kept} is predicted no better than by chance: its importances are noise")
     value = parts["disentanglement"] if parts["disentanglement"] is not None else float("nan")
-    return Score(value, parts=parts, n=arrays.n, params=params, warnings=tuple(warnings))
+    return arrays.score(value, parts, notes, **params)
 
 
 def _chance(column: Column) -> float:
@@ -109,7 +106,7 @@ def _importances(model: Any, arrays: Arrays, column: Column, rows: tuple[Ints, I
     model.fit(codes[train], column.values[train])
     best = getattr(model, "best_estimator_", model)
     raw = best.feature_importances_ if hasattr(best, "feature_importances_") else np.abs(best[-1].coef_)
-    each = np.array([raw[unit].sum() for unit in arrays.units])
+    each = np.array([np.maximum(raw[unit], 0).sum() for unit in arrays.units])  # boosting rounds zeros below 0
     each = each / each.sum() if each.sum() > 0 else each
     on_train, on_test = (float(model.score(codes[r], column.values[r])) for r in rows)
     return each, on_train, on_test

@@ -7,7 +7,8 @@ rows. Efficiency is the mean accuracy at 100 labels over that at 10000. A contin
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from inspect import signature
 from typing import Any, Literal
 
@@ -15,7 +16,7 @@ import numpy as np
 
 from unbraid.errors import Problem
 from unbraid.metrics.contract import Codes, Factors, Score
-from unbraid.metrics.prepare import Column, Floats, Ints, check, parallel, quiet, split
+from unbraid.metrics.prepare import Arrays, Column, Floats, Ints, check, parallel, quiet, split
 
 FEW, MANY = 100, 10_000  # labels whose accuracies make the efficiency
 
@@ -54,39 +55,41 @@ def downstream(
     with quiet():
         found = dict(zip(work, parallel(right, work, jobs), strict=True))
     rows = {item: hits for item, (hits, _) in found.items()}
+    notes = _cautions(found, arrays, [size for size in sizes if size not in usable], len(train_rows))
     table = {size: [float(rows[size, k].mean()) for k in range(len(arrays.factors))] for size in usable}
-    uncrossed = [f"factor {arrays.kept[k]} at {size}" for (size, k), (_, crossed) in found.items() if not crossed]
-    warnings = [*arrays.warnings]
-    if uncrossed:
-        warnings.append(f"too few labels for five folds, so C is 1: {', '.join(uncrossed)} labels")
-    if left := [size for size in sizes if size not in usable]:
-        warnings.append(f"there are {len(train_rows)} training rows: {left} labels are left out")
+    return _score(table, rows, arrays, notes, predictor=predictor, train=len(train_rows))
+
+
+def _score(
+    table: dict[int, list[float]],
+    rows: Mapping[tuple[int, int], Floats],
+    arrays: Arrays,
+    notes: list[str],
+    **params: Any,
+) -> Score:
     means = {size: float(np.mean(each)) for size, each in table.items()}
-    efficient = FEW in means and MANY in means and means[MANY] > 0
-    most = max(usable)
-    per_row = np.mean([rows[most, k] for k in range(len(arrays.factors))], 0)
-    margin = 1.96 * float(per_row.std()) / len(test) ** 0.5
-    return Score(
-        means[most],
-        parts={
-            "mean": {str(size): value for size, value in means.items()},
-            "least": {str(size): min(each) for size, each in table.items()},
-            "per_factor": table[most],
-            "per_factor_by_labels": {str(size): each for size, each in table.items()},
-            "efficiency": means[FEW] / means[MANY] if efficient else None,
-        },
-        low=max(means[most] - margin, 0.0),
-        high=min(means[most] + margin, 1.0),
-        n=arrays.n,
-        params={
-            "predictor": predictor,
-            "sizes": usable,
-            "train": len(train_rows),
-            "interval": "normal, over test rows",
-            "factors": list(arrays.kept),
-        },
-        warnings=tuple(warnings),
-    )
+    most = max(table)
+    parts = {
+        "mean": {str(size): value for size, value in means.items()},
+        "least": {str(size): min(each) for size, each in table.items()},
+        "per_factor": table[most],
+        "per_factor_by_labels": {str(size): each for size, each in table.items()},
+        "efficiency": means[FEW] / means[MANY] if {FEW, MANY} <= set(means) and means[MANY] > 0 else None,
+    }
+    each_row = np.mean([rows[most, k] for k in range(len(arrays.factors))], 0)
+    margin = 1.96 * float(each_row.std()) / len(each_row) ** 0.5
+    score = arrays.score(means[most], parts, notes, sizes=list(table), interval="normal, over test rows", **params)
+    return replace(score, low=max(score.value - margin, 0.0), high=min(score.value + margin, 1.0))
+
+
+def _cautions(found: Mapping[tuple[int, int], Any], arrays: Arrays, left: list[int], rows: int) -> list[str]:
+    notes = []
+    uncrossed = [f"factor {arrays.kept[k]} at {size}" for (size, k), (_, crossed) in found.items() if not crossed]
+    if uncrossed:
+        notes.append(f"too few labels for five folds, so C is 1: {', '.join(uncrossed)} labels")
+    if left:
+        notes.append(f"there are {rows} training rows: {left} labels are left out")
+    return notes
 
 
 def _right(

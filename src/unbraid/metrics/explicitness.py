@@ -36,7 +36,6 @@ def explicitness(
     rows = split(arrays.n, train, rng)
     fitted = np.ascontiguousarray(arrays.codes[rows[0]].T)  # [d, n]; in the precision of the codes
     scaled = (arrays.codes - fitted.mean(1)) / np.where(varies(fitted.T), fitted.std(1), np.inf)
-    params = {"solver": solver, "train": len(rows[0]), "factors": list(arrays.kept)}
 
     def read(column: Column) -> tuple[float, float, str]:
         return _linear(scaled, column, rows) if column.continuous else _areas(scaled, column, rows, solver)
@@ -44,13 +43,9 @@ def explicitness(
     with quiet():
         found = parallel(read, arrays.factors, jobs)
     notes = [f"factor {k}: {note}" for k, (_, _, note) in zip(arrays.kept, found, strict=True) if note]
-    return Score(
-        float(np.mean([test for _, test, _ in found])),
-        parts={"train": float(np.mean([train for train, _, _ in found])), "per_factor": [test for _, test, _ in found]},
-        n=arrays.n,
-        params=params,
-        warnings=(*arrays.warnings, *notes),
-    )
+    each = [test for _, test, _ in found]
+    parts = {"train": float(np.mean([train for train, _, _ in found])), "per_factor": each}
+    return arrays.score(np.mean(each), parts, notes, solver=solver, train=len(rows[0]))
 
 
 def roc_areas(scores: Floats, labels: Ints) -> Floats:  # [n, m], [n] -> [m]

@@ -13,7 +13,7 @@ import numpy as np
 
 from unbraid.metrics.contract import Codes, Factors, Score
 from unbraid.metrics.interventions import Lookup, scarce
-from unbraid.metrics.prepare import Arrays, Floats, Ints, check, undefined, varies
+from unbraid.metrics.prepare import Arrays, Bools, Floats, Ints, check, varies
 
 CHUNK = 2048  # batches at a time
 
@@ -45,37 +45,31 @@ def factor_vae_score(
     arrays = check(codes, factors, units)
     columns = [factor.binned(factor_bins) for factor in arrays.factors]
     limit = 0.05 if reference else prune
-    params = {"batch": batch, "votes": votes, "prune": limit, "factor_bins": factor_bins, "factors": list(arrays.kept)}
+    params = {"batch": batch, "votes": votes, "prune": limit, "factor_bins": factor_bins}
     if len(columns) < 2:
-        return undefined("the FactorVAE score needs at least two factors that vary", arrays.n, **params)
+        return arrays.undefined("the FactorVAE score needs at least two factors that vary", **params)
     spread = np.where(varies(arrays.codes), arrays.codes.std(0, ddof=1, dtype=np.float64), 0.0)
     active = np.array([spread[unit].max() > limit for unit in arrays.units])
-    warnings = [*arrays.warnings, *scarce(arrays, columns)]
+    notes = scarce(arrays, columns)
     if pruned := np.flatnonzero(~active).tolist():
-        warnings.append(f"latents {pruned} do not vary by more than {limit} and cast no vote")
+        notes.append(f"latents {pruned} do not vary by more than {limit} and cast no vote")
     if not active.any():
-        return Score(0.0, n=arrays.n, params=params, warnings=tuple(warnings))
+        return arrays.score(0, {"active_latents": []}, notes, **params)
     scaled = (arrays.codes - arrays.codes.mean(0)) / np.where(spread > limit, spread, np.inf)
-    held = rng.integers(len(columns), size=votes + test_votes)
-    cast = np.empty(len(held), np.int64)
+    held, cast = rng.integers(len(columns), size=votes + test_votes), np.empty(votes + test_votes, np.int64)
     for k, column in enumerate(columns):
         cast[held == k] = _votes(scaled, Lookup(column), int((held == k).sum()), batch, arrays, active, rng)
-    table = np.zeros((len(active), len(columns)), np.int64)
-    np.add.at(table, (cast[:votes], held[:votes]), 1)
-    right = table.argmax(1)[cast] == held
+    table, right = _elect(cast, held, votes, (len(active), len(columns)))
     hits = [float(right[votes:][held[votes:] == k].mean()) for k in range(len(columns))]
-    return Score(
-        float(right[votes:].mean()),
-        parts={
-            "train": float(right[:votes].mean()),
-            "per_factor": hits,
-            "votes": table.tolist(),
-            "active_latents": np.flatnonzero(active).tolist(),
-        },
-        n=arrays.n,
-        params=params,
-        warnings=tuple(warnings),
-    )
+    parts = {"train": float(right[:votes].mean()), "per_factor": hits, "votes": table}
+    return arrays.score(right[votes:].mean(), parts | {"active_latents": np.flatnonzero(active)}, notes, **params)
+
+
+def _elect(cast: Ints, held: Ints, votes: int, shape: tuple[int, int]) -> tuple[Ints, Bools]:
+    """The table of the first votes, and which votes its majorities name rightly."""
+    table = np.zeros(shape, np.int64)
+    np.add.at(table, (cast[:votes], held[:votes]), 1)
+    return table, table.argmax(1)[cast] == held
 
 
 def _votes(

@@ -6,10 +6,12 @@ Locatello et al., "Challenging common assumptions in the unsupervised learning o
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from unbraid.metrics.contract import Codes, Score
-from unbraid.metrics.prepare import check, undefined
+from unbraid.metrics.prepare import check
 
 SINGULAR = 1e-10  # least eigenvalue of a correlation matrix that double precision tells from 0 with room to spare
 
@@ -18,12 +20,12 @@ def gaussian_total_correlation(codes: Codes, rng: np.random.Generator) -> Score:
     """Total correlation of a normal distribution with the covariance of the codes; dead latents are left out."""
     arrays = check(codes, None)
     alive = np.flatnonzero(arrays.alive)
-    params = {"latents": alive.tolist(), "range": (0.0, float("inf"))}
+    params: dict[str, Any] = {"latents": alive.tolist(), "range": (0.0, float("inf"))}
     if len(alive) < 2:
-        return undefined("total correlation needs at least two latents that vary", arrays.n, **params)
+        return arrays.undefined("total correlation needs at least two latents that vary", **params)
     correlation = np.corrcoef(arrays.codes[:, alive].astype(np.float64), rowvar=False)
     eigenvalues = np.linalg.eigvalsh(correlation)
     if eigenvalues[0] < SINGULAR:
         note = "some latents are linear functions of others: the total correlation is infinite"
-        return Score(float("inf"), n=arrays.n, params=params, warnings=(note,))
-    return Score(float(-np.log(eigenvalues).sum() / 2), n=arrays.n, params=params)
+        return arrays.score(float("inf"), {}, [note], **params)
+    return arrays.score(-np.log(eigenvalues).sum() / 2, {}, **params)

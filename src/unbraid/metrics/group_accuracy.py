@@ -41,39 +41,47 @@ def group_accuracy(
             f"predicted {predicted.shape} and labels {labels.shape} must be two equally long lists of classes"
         )
     right = (predicted == labels).astype(np.float64)
-    nuisance = np.unique(nuisances, axis=0, return_inverse=True)
-    names, groups = np.unique(np.stack([labels, nuisance[1].ravel()], 1), axis=0, return_inverse=True)
-    groups = groups.ravel()
-    counts = np.bincount(groups)
-    kept = np.flatnonzero(counts >= least)
-    warnings = [f"{len(counts) - len(kept)} of {len(counts)} groups have fewer than {least} rows and are left out"]
+    values, which = np.unique(nuisances, axis=0, return_inverse=True)
     draws = [rng.integers(len(labels), size=len(labels)) for _ in range(resamplings)]
-    average = [float(right[rows].mean()) for rows in draws]
-    parts: dict[str, Any] = {"worst": None, "worst_nuisance": float(_means(right, nuisance[1].ravel()).min())}
-    if len(kept):
-        means = _means(right, groups)
-        worst = kept[means[kept].argmin()]
-        spread = [float(np.nanmin(_means(right[rows], groups[rows], len(counts))[kept])) for rows in draws]
-        parts |= {"worst": float(means[worst]), "worst_group": _group(names[worst], nuisance[0])}
-        parts |= {"worst_interval": np.quantile(spread, [0.025, 0.975]).tolist() if spread else None}
-        parts |= {"per_group": [{**_group(names[g], nuisance[0]), "accuracy": float(means[g])} for g in kept]}
+    parts, notes = _worst(right, labels, values, which.ravel(), least, draws)
+    low, high = np.quantile([right[rows].mean() for rows in draws], [0.025, 0.975]).tolist() if draws else (None, None)
     return Score(
         float(right.mean()),
-        parts=parts,
-        low=float(np.quantile(average, 0.025)) if average else None,
-        high=float(np.quantile(average, 0.975)) if average else None,
+        parts={"worst_nuisance": float(_means(right, which.ravel()).min())} | parts,
+        low=low,
+        high=high,
         null=float((rng.permutation(predicted) == labels).mean()),
         n=len(labels),
         params={"least": least, "interval": f"{resamplings} bootstrap samples of the rows"},
-        warnings=tuple(warnings) if len(kept) < len(counts) else (),
+        warnings=notes,
     )
+
+
+def _worst(
+    right: Floats, labels: Any, values: Any, which: Ints, least: int, draws: list[Ints]
+) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """The group of class and nuisances with the least accuracy, among those with enough rows."""
+    names, groups = np.unique(np.stack([labels, which], 1), axis=0, return_inverse=True)
+    groups = groups.ravel()
+    counts = np.bincount(groups)
+    kept = np.flatnonzero(counts >= least)
+    note = f"{len(counts) - len(kept)} of {len(counts)} groups have fewer than {least} rows and are left out"
+    notes = (note,) if len(kept) < len(counts) else ()
+    if not len(kept):
+        return {"worst": None}, notes
+    means = _means(right, groups)
+    spread = [float(np.nanmin(_means(right[rows], groups[rows], len(counts))[kept])) for rows in draws]
+    each = [{"class": names[g, 0].item(), "nuisances": values[int(names[g, 1])].tolist()} for g in kept]
+    worst = int(means[kept].argmin())
+    return {
+        "worst": float(means[kept][worst]),
+        "worst_group": each[worst],
+        "worst_interval": np.quantile(spread, [0.025, 0.975]).tolist() if spread else None,
+        "per_group": [group | {"accuracy": float(means[g])} for g, group in zip(kept, each, strict=True)],
+    }, notes
 
 
 def _means(right: Floats, groups: Ints, size: int = 0) -> Floats:
     counts = np.bincount(groups, minlength=size)
     sums = np.bincount(groups, weights=right, minlength=size)
     return np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
-
-
-def _group(name: NDArray[Any], nuisances: NDArray[Any]) -> dict[str, Any]:
-    return {"class": name[0].item(), "nuisances": nuisances[int(name[1])].tolist()}

@@ -52,25 +52,24 @@ def info_mec(
     rows = split(arrays.n, train, rng)
     with quiet():
         explicit = parallel(lambda column: _explicit(arrays.codes, column, rows), arrays.factors, jobs)
-    warnings = list(arrays.warnings)
+    params: dict[str, Any] = {"estimator": estimator, "active": "range" if reference else active, "train": len(rows[0])}
+    return _score(matrix, alive, explicit, arrays, classifier="logistic regression, lbfgs, C=1e4", **params)
+
+
+def _score(matrix: Floats, alive: Bools, explicit: list[float], arrays: Arrays, **params: Any) -> Score:
+    notes = []
     parts: dict[str, Any] = {"info_m": None, "info_c": None, "info_e": float(np.mean(explicit))}
     if not alive.any():
-        warnings.append("no latent knows enough of any factor to be active")
-    elif len(columns) < 2:
-        warnings.append("InfoM needs at least two factors that vary")
+        notes.append("no latent knows enough of any factor to be active")
+    elif matrix.shape[1] < 2:
+        notes.append("InfoM needs at least two factors that vary")
     else:
         parts["info_m"] = float(_concentration(matrix[alive]).mean())
     if alive.sum() > 1:
         parts["info_c"] = float(_concentration(matrix[alive].T).mean())
-    parts |= {
-        "info_e_per_factor": explicit,
-        "active_latents": np.flatnonzero(alive).tolist(),
-        "matrix": matrix.tolist(),
-    }
-    params: dict[str, Any] = {"estimator": estimator, "active": "range" if reference else active, "train": len(rows[0])}
-    params |= {"classifier": "logistic regression, lbfgs, C=1e4", "factors": list(arrays.kept)}
+    parts |= {"info_e_per_factor": explicit, "active_latents": np.flatnonzero(alive), "matrix": matrix}
     value = float("nan") if parts["info_m"] is None else parts["info_m"]
-    return Score(value, parts=parts, n=arrays.n, params=params, warnings=tuple(warnings))
+    return arrays.score(value, parts, notes, **params)
 
 
 def _concentration(matrix: Floats) -> Floats:  # [a, b] -> [a]

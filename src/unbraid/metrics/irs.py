@@ -37,32 +37,25 @@ def irs(
     """
     arrays = check(codes, factors, units)
     columns = [_held(factor, factor_bins) for factor in arrays.factors]
-    params = {"quantile": quantile, "factor_bins": factor_bins, "factors": list(arrays.kept)}
     alive = np.flatnonzero(arrays.alive)
-    warnings = [*arrays.warnings, *scarce(arrays, columns)]
+    notes = scarce(arrays, columns)
     if not len(alive):
-        warnings.append("every latent is constant")
-        return Score(
-            0.0, parts={"per_latent": [0.0] * len(arrays.units)}, n=arrays.n, params=params, warnings=tuple(warnings)
-        )
+        notes.append("every latent is constant")
+        return arrays.score(0, {"active_latents": []}, notes, quantile=quantile, factor_bins=factor_bins)
     latents = np.ascontiguousarray(arrays.codes.T)  # [d, n]; in the precision of the codes, as the published values
     widest = _length(latents - latents.mean(1, keepdims=True), arrays).max(1)  # [units]
     held = np.stack([_deviation(latents, column, arrays, quantile) for column in columns], 1)  # [units, k]
     matrix = np.where(arrays.alive[:, None], 1 - held / np.maximum(widest, np.finfo(float).tiny)[:, None], 0.0)
     per_latent = matrix.max(1)
-    return Score(
-        float(np.average(per_latent[alive], weights=widest[alive])),
-        parts={
-            "unweighted": float(per_latent[alive].mean()),
-            "per_latent": per_latent.tolist(),
-            "parent": [int(k) if live else None for k, live in zip(matrix.argmax(1), arrays.alive, strict=True)],
-            "matrix": matrix.tolist(),
-            "active_latents": alive.tolist(),
-        },
-        n=arrays.n,
-        params=params,
-        warnings=tuple(warnings),
-    )
+    parts = {
+        "unweighted": float(per_latent[alive].mean()),
+        "per_latent": per_latent,
+        "parent": [int(k) if live else None for k, live in zip(matrix.argmax(1), arrays.alive, strict=True)],
+        "matrix": matrix,
+        "active_latents": alive,
+    }
+    value = np.average(per_latent[alive], weights=widest[alive])
+    return arrays.score(value, parts, notes, quantile=quantile, factor_bins=factor_bins)
 
 
 def _held(factor: Column, bins: int) -> Column:

@@ -33,16 +33,11 @@ def mcc(
     matrix = correlations(arrays, ranks=correlation == "spearman")  # [d, k]
     matched = best_match(matrix)
     each = [0.0 if latent is None else float(matrix[latent, k]) for k, latent in enumerate(matched)]
-    warnings = list(arrays.warnings)
+    notes = []
     if missing := matched.count(None):
-        warnings.append(f"{missing} of {len(matched)} factors have no latent left to match and count 0")
-    return Score(
-        float(np.mean(each)),
-        parts={"per_factor": each, "matched_latent": matched, "matrix": matrix.tolist()},
-        n=arrays.n,
-        params={"correlation": correlation, "factors": list(arrays.kept)},
-        warnings=tuple(warnings),
-    )
+        notes.append(f"{missing} of {len(matched)} factors have no latent left to match and count 0")
+    parts = {"per_factor": each, "matched_latent": matched, "matrix": matrix}
+    return arrays.score(np.mean(each), parts, notes, correlation=correlation)
 
 
 def correlations(arrays: Arrays, *, ranks: bool = False) -> Floats:  # [d, k]

@@ -39,17 +39,8 @@ def mig(
     matrix = information_matrix(arrays, columns, estimator=estimator, bins=bins, rng=rng)  # [units, k]
     share = matrix / np.array([entropy(column) for column in columns])
     gaps = mean_of_best_gap(share)
-    warnings = [*arrays.warnings, *cautions(arrays, columns, estimator=estimator, bins=bins)]
+    notes = cautions(arrays, columns, estimator=estimator, bins=bins)
     if len(matrix) == 1:
-        warnings.append("there is one latent only: its gap is taken to a latent that knows nothing")
-    return Score(
-        float(gaps.mean()),
-        parts={
-            "per_factor": gaps.tolist(),
-            "best_latent": share.argmax(0).tolist(),
-            "mutual_information": matrix.tolist(),
-        },
-        n=arrays.n,
-        params={"bins": bins, "estimator": estimator, "factor_bins": factor_bins, "factors": list(arrays.kept)},
-        warnings=tuple(warnings),
-    )
+        notes.append("there is one latent only: its gap is taken to a latent that knows nothing")
+    parts = {"per_factor": gaps, "best_latent": share.argmax(0), "mutual_information": matrix}
+    return arrays.score(gaps.mean(), parts, notes, bins=bins, estimator=estimator, factor_bins=factor_bins)

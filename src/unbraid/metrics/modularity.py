@@ -9,14 +9,14 @@ more of some factor than chance explains, which noise latents cannot lift or dra
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from scipy.stats import chi2
 
 from unbraid.metrics.contract import Codes, Factors, Score
 from unbraid.metrics.information import cautions, contingency, discretise, table_information
-from unbraid.metrics.prepare import Bools, Floats, check, undefined
+from unbraid.metrics.prepare import Bools, Floats, check
 
 
 def modularity(
@@ -38,9 +38,9 @@ def modularity(
         units: the unit that each latent belongs to; None makes each latent a unit
     """
     arrays = check(codes, factors, units)
-    params = {"bins": bins, "estimator": estimator, "factor_bins": factor_bins, "factors": list(arrays.kept)}
+    params: dict[str, Any] = {"bins": bins, "estimator": estimator, "factor_bins": factor_bins}
     if len(arrays.factors) < 2:
-        return undefined("modularity needs at least two factors that vary", arrays.n, **params)
+        return arrays.undefined("modularity needs at least two factors that vary", **params)
     columns = tuple(factor.binned(factor_bins) for factor in arrays.factors)
     cells = discretise(arrays, estimator=estimator, bins=bins, rng=rng)
     tables = [[contingency(cell, column) for column in columns] for cell in cells]
@@ -48,23 +48,13 @@ def modularity(
     sizes = np.array([[(np.array(table.shape) - 1 - _empty(table)).prod() for table in row] for row in tables])
     active = arrays.alive & _beyond_chance(matrix, sizes, arrays.n)
     each = np.where(arrays.alive, _modularity(matrix), 0.0)
-    warnings = [*arrays.warnings, *cautions(arrays, columns, estimator=estimator, bins=bins)]
+    notes = cautions(arrays, columns, estimator=estimator, bins=bins)
     if not active.all():
         over = f"over the others it is {each[active].mean():.3f}" if active.any() else "there are no others"
-        warnings.append(f"{(~active).sum()} of {len(active)} latents know no factor beyond chance: {over}")
-    return Score(
-        float(each.mean()),
-        parts={
-            "all": float(each.mean()),
-            "active": float(each[active].mean()) if active.any() else None,
-            "active_latents": np.flatnonzero(active).tolist(),
-            "per_latent": each.tolist(),
-            "mutual_information": matrix.tolist(),
-        },
-        n=arrays.n,
-        params=params,
-        warnings=tuple(warnings),
-    )
+        notes.append(f"{(~active).sum()} of {len(active)} latents know no factor beyond chance: {over}")
+    parts: dict[str, Any] = {"all": float(each.mean()), "active": float(each[active].mean()) if active.any() else None}
+    parts |= {"active_latents": np.flatnonzero(active), "per_latent": each, "mutual_information": matrix}
+    return arrays.score(each.mean(), parts, notes, **params)
 
 
 def _modularity(matrix: Floats) -> Floats:  # [units, k] -> [units]

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import combinations
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from unbraid.metrics.contract import Codes, Score
 from unbraid.metrics.information import contingency, discretise, table_information
-from unbraid.metrics.prepare import check, undefined
+from unbraid.metrics.prepare import check
 
 
 def mutual_info_score(
@@ -33,16 +33,14 @@ def mutual_info_score(
         units: the unit that each latent belongs to; None makes each latent a unit
     """
     arrays = check(codes, None, units)
-    params = {"bins": bins, "estimator": estimator, "range": (0.0, float("inf"))}
+    params: dict[str, Any] = {"bins": bins, "estimator": estimator, "range": (0.0, float("inf"))}
     if len(arrays.units) < 2:
-        return undefined("mutual information between latents needs at least two of them", arrays.n, **params)
+        return arrays.undefined("mutual information between latents needs at least two of them", **params)
     cells = discretise(arrays, estimator=estimator, bins=bins, rng=rng)
     matrix = np.zeros((len(cells), len(cells)))
     for i, j in combinations(range(len(cells)), 2):
         matrix[i, j] = matrix[j, i] = table_information(contingency(cells[i], cells[j]))
     pairs = len(cells) * (len(cells) - 1)
     note = f"chance alone gives about {(bins - 1) ** 2 / (2 * arrays.n):.3f} nats at {arrays.n} samples"
-    few = (note,) if (bins - 1) ** 2 / (2 * arrays.n) > 0.05 else ()
-    return Score(
-        float(matrix.sum() / pairs), parts={"matrix": matrix.tolist()}, n=arrays.n, params=params, warnings=few
-    )
+    notes = [note] if (bins - 1) ** 2 / (2 * arrays.n) > 0.05 else []
+    return arrays.score(matrix.sum() / pairs, {"matrix": matrix}, notes, **params)

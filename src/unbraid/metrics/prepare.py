@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -19,6 +19,7 @@ from unbraid.metrics.contract import Codes, Factors, Score
 Floats = NDArray[np.floating[Any]]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
+Number = float | np.floating[Any]
 T = TypeVar("T")
 R = TypeVar("R")
 
@@ -67,6 +68,18 @@ class Arrays:
         """Which units vary at all."""
         moving = varies(self.codes)
         return np.array([moving[unit].any() for unit in self.units])
+
+    def score(
+        self, value: float | np.floating[Any], parts: Mapping[str, Any], notes: Iterable[str] = (), **params: Any
+    ) -> Score:
+        """A metric's result on these arrays, in plain lists and floats."""
+        plain = {name: part.tolist() if isinstance(part, np.ndarray) else part for name, part in parts.items()}
+        factors = {"factors": list(self.kept)} if self.factors else {}
+        return Score(float(value), plain, n=self.n, params=params | factors, warnings=(*self.warnings, *notes))
+
+    def undefined(self, reason: str, **params: Any) -> Score:
+        """A score that these arrays do not have."""
+        return self.score(float("nan"), {}, [reason], **params)
 
 
 def check(codes: Codes, factors: Factors | None, units: Sequence[int] | None = None) -> Arrays:
@@ -141,11 +154,6 @@ def split(n: int, train: int | None, rng: np.random.Generator) -> tuple[Ints, In
     if not 0 < train < n:
         raise Problem(f"train must leave rows on both sides: between 1 and {n - 1}, not {train}")
     return np.arange(train), np.arange(train, n)
-
-
-def undefined(reason: str, n: int, **params: Any) -> Score:
-    """A score that these arrays do not have."""
-    return Score(float("nan"), n=n, params=params, warnings=(reason,))
 
 
 def parallel(work: Callable[[T], R], items: Iterable[T], jobs: int) -> list[R]:

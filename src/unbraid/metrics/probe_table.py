@@ -8,13 +8,14 @@ each block of a pair the better one on its own task. The value is the mean gap w
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from unbraid.errors import Problem
 from unbraid.metrics.contract import Codes, Factors, Score
-from unbraid.metrics.prepare import Floats, Ints, check, check_codes, parallel, quiet, split, varies
+from unbraid.metrics.prepare import Arrays, Floats, Ints, check, check_codes, parallel, quiet, split, varies
 
 
 def probe_table(
@@ -43,6 +44,38 @@ def probe_table(
         resamplings: of the test rows, for the interval
         jobs: threads; 0 uses every core
     """
+    codes, arrays = _checked(blocks, factors, pair)
+    tasks = [names[k] if names is not None else f"factor {k}" for k in arrays.kept]
+    rows = split(arrays.n, train, rng)
+    mixed = {f"shuffled {name}": codes[name][rng.permutation(arrays.n)] for name in pair}
+    cells = [(block, k) for block in (*codes, *mixed) for k in range(len(tasks))]
+
+    def probe(cell: tuple[str, int]) -> Floats:
+        return _right((codes | mixed)[cell[0]], arrays.factors[cell[1]].values, rows, strength, iterations)
+
+    with quiet():
+        right = dict(zip(cells, parallel(probe, cells, jobs), strict=True))
+    mean = {block: [float(right[block, k].mean()) for k in range(len(tasks))] for block in (*codes, *mixed)}
+    halves = np.array([[right[block, k] for k in range(len(tasks))] for block in pair])  # [2, tasks, rows]
+    draws = [rng.integers(halves.shape[2], size=halves.shape[2]) for _ in range(resamplings)]
+    parts, low, high = _gaps(halves, [halves[:, :, draw].mean(2) for draw in draws], tasks)
+    parts["accuracy"] = {block: dict(zip(tasks, mean[block], strict=True)) for block in codes}
+    parts["chance"] = {task: _chance(arrays.factors[k].values[rows[1]]) for k, task in enumerate(tasks)}
+    params: dict[str, Any] = {"pair": list(pair), "C": strength, "iterations": iterations, "train": len(rows[0])}
+    score = arrays.score(_value(halves.mean(2)), parts, **params)
+    return replace(score, low=low, high=high, null=_value(np.array([mean[block] for block in mixed])))
+
+
+def _gaps(halves: Floats, drawn: list[Floats], tasks: list[str]) -> tuple[dict[str, Any], float | None, float | None]:
+    """The gap of each task, whether the table is diagonal, and how both fare when the test rows are drawn again."""
+    gaps = np.abs(halves.mean(2)[0] - halves.mean(2)[1])
+    low, high = np.quantile([_value(one) for one in drawn], [0.025, 0.975]).tolist() if drawn else (None, None)
+    share = float(np.mean([diagonal(one) for one in drawn])) if drawn else None
+    parts: dict[str, Any] = {"gap": dict(zip(tasks, gaps.tolist(), strict=True)), "diagonal": diagonal(halves.mean(2))}
+    return parts | {"diagonal_share": share}, low, high
+
+
+def _checked(blocks: Mapping[str, Codes], factors: Factors, pair: Sequence[str]) -> tuple[dict[str, Floats], Arrays]:
     if len(pair) != 2 or not set(pair) <= set(blocks):
         raise Problem(f"pair must name two of the blocks {', '.join(blocks)}, not {', '.join(pair)}")
     codes = {name: check_codes(block, f"block {name}") for name, block in blocks.items()}
@@ -51,45 +84,7 @@ def probe_table(
         raise Problem(f"block {unlike[0]} has {len(codes[unlike[0]])} rows and block {pair[0]} has {arrays.n}")
     if any(column.continuous for column in arrays.factors):
         raise Problem("a probe table needs tasks with classes: leave continuous factors out")
-    tasks = [names[k] if names is not None else f"factor {k}" for k in arrays.kept]
-    rows = split(arrays.n, train, rng)
-    cells = [(block, k) for block in codes for k in range(len(tasks))]
-
-    def probe(cell: tuple[str, int]) -> Floats:
-        return _right(codes[cell[0]], arrays.factors[cell[1]].values, rows, strength, iterations)
-
-    shuffled = rng.permutation(arrays.n)
-    blind = [(block, k) for block in pair for k in range(len(tasks))]
-
-    def probe_blindly(cell: tuple[str, int]) -> float:
-        mixed = codes[cell[0]][shuffled]
-        return float(_right(mixed, arrays.factors[cell[1]].values, rows, strength, iterations).mean())
-
-    with quiet():
-        right = dict(zip(cells, parallel(probe, cells, jobs), strict=True))
-        null = np.reshape(parallel(probe_blindly, blind, jobs), (2, -1))
-    table = {block: {task: float(right[block, k].mean()) for k, task in enumerate(tasks)} for block in codes}
-    halves = np.array([[right[block, k] for k in range(len(tasks))] for block in pair])  # [2, tasks, rows]
-    draws = [rng.integers(halves.shape[2], size=halves.shape[2]) for _ in range(resamplings)]
-    spread = [_value(halves[:, :, draw].mean(2)) for draw in draws]
-    gaps = np.abs(halves.mean(2)[0] - halves.mean(2)[1])
-    low, high = np.quantile(spread, [0.025, 0.975]) if spread else (None, None)
-    return Score(
-        _value(halves.mean(2)),
-        parts={
-            "accuracy": table,
-            "gap": dict(zip(tasks, gaps.tolist(), strict=True)),
-            "diagonal": diagonal(halves.mean(2)),
-            "diagonal_share": float(np.mean([diagonal(halves[:, :, d].mean(2)) for d in draws])) if draws else None,
-            "chance": {task: _chance(arrays.factors[k].values[rows[1]]) for k, task in enumerate(tasks)},
-        },
-        low=None if low is None else float(low),
-        high=None if high is None else float(high),
-        null=_value(null),
-        n=arrays.n,
-        params={"pair": list(pair), "C": strength, "iterations": iterations, "train": len(rows[0]), "factors": tasks},
-        warnings=arrays.warnings,
-    )
+    return codes, arrays
 
 
 def diagonal(accuracy: Floats) -> bool:  # [2, tasks]

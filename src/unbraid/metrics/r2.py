@@ -43,19 +43,9 @@ def r2(
     matrix = np.array(flat[: -len(wanted)]).reshape(-1, len(wanted))  # [d, k]
     matched = best_match(matrix)
     each = [0.0 if latent is None else float(matrix[latent, k]) for k, latent in enumerate(matched)]
-    return Score(
-        float(np.mean(each)),
-        parts={
-            "per_factor": each,
-            "matched_latent": matched,
-            "all_latents": float(np.mean(together)),
-            "all_latents_per_factor": together,
-            "matrix": matrix.tolist(),
-        },
-        n=arrays.n,
-        params={"regression": regression, "train": len(rows[0]), "factors": list(arrays.kept)},
-        warnings=arrays.warnings,
-    )
+    parts: dict[str, Any] = {"per_factor": each, "matched_latent": matched, "all_latents": float(np.mean(together))}
+    parts |= {"all_latents_per_factor": together, "matrix": matrix}
+    return arrays.score(np.mean(each), parts, regression=regression, train=len(rows[0]))
 
 
 def _r2(regression: str, x: Floats, y: Floats, rows: tuple[Ints, Ints]) -> float:

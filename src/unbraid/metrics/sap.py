@@ -63,17 +63,9 @@ def sap(
         flat = parallel(predict, pairs, jobs)
     matrix = np.array(flat).reshape(len(arrays.units), len(arrays.factors))
     gaps = mean_of_best_gap(matrix)
-    return Score(
-        float(gaps.mean()),
-        parts={
-            "per_factor": gaps.tolist(),
-            "best_latent": matrix.argmax(0).tolist(),
-            "matrix": matrix.tolist(),
-        },
-        n=arrays.n,
-        params={"method": method, "standardise": standardise, "train": len(rows[0]), "factors": list(arrays.kept)},
-        warnings=(*arrays.warnings, *_cautions(arrays, method, standardise)),
-    )
+    parts = {"per_factor": gaps, "best_latent": matrix.argmax(0), "matrix": matrix}
+    params = {"method": method, "standardise": standardise, "train": len(rows[0])}
+    return arrays.score(gaps.mean(), parts, _cautions(arrays, method, standardise), **params)
 
 
 def _cautions(arrays: Arrays, method: str, standardise: bool) -> list[str]:

@@ -40,13 +40,7 @@ def udr(
         alpha: strength of the lasso
         jobs: threads; 0 uses every core
     """
-    codes = [check_codes(run, f"codes of run {i}") for i, run in enumerate(runs)]
-    if len(codes) < 2:
-        raise Problem(f"UDR compares runs and needs at least two, not {len(codes)}")
-    if len({len(run) for run in codes}) > 1:
-        raise Problem("the codes of all runs must be of the same samples, and their numbers differ")
-    if kl is not None and [len(k) for k in kl] != [run.shape[1] for run in codes]:
-        raise Problem("kl must hold one number for each latent of each run")
+    codes = _checked(runs, kl)
     masks = [varies(run) if kl is None else (np.asarray(kl[i]) > least_kl) & varies(run) for i, run in enumerate(codes)]
     scaled = [_standardised(run, method == "spearman") for run in codes]
     ordered = [(i, j) for i in range(len(codes)) for j in range(len(codes)) if i != j]
@@ -57,10 +51,9 @@ def udr(
             lambda p: _pair(scaled[p[0]], scaled[p[1]], masks[p[0]], masks[p[1]], method, alpha), ordered, jobs
         )
     pairwise = np.zeros((len(codes), len(codes)))
-    for (i, j), one in zip(ordered, found, strict=True):
-        pairwise[i, j] = one
-        if method == "spearman":
-            pairwise[j, i] = one
+    pairwise[tuple(np.transpose(ordered))] = found
+    if method == "spearman":
+        pairwise += pairwise.T
     per_run = [float(np.median(np.delete(pairwise[:, j], j))) for j in range(len(codes))]
     dead = [i for i, mask in enumerate(masks) if not mask.any()]
     return Score(
@@ -70,6 +63,17 @@ def udr(
         params={"method": method, "alpha": alpha if method == "lasso" else None, "runs": len(codes)},
         warnings=(f"runs {dead} have no informative latent and score 0",) if dead else (),
     )
+
+
+def _checked(runs: Sequence[Codes], kl: Sequence[Sequence[float]] | None) -> list[Floats]:
+    codes = [check_codes(run, f"codes of run {i}") for i, run in enumerate(runs)]
+    if len(codes) < 2:
+        raise Problem(f"UDR compares runs and needs at least two, not {len(codes)}")
+    if len({len(run) for run in codes}) > 1:
+        raise Problem("the codes of all runs must be of the same samples, and their numbers differ")
+    if kl is not None and [len(k) for k in kl] != [run.shape[1] for run in codes]:
+        raise Problem("kl must hold one number for each latent of each run")
+    return codes
 
 
 def relation_score(relation: Floats) -> float:  # [a, b]

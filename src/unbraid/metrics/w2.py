@@ -33,13 +33,7 @@ def w2(
         batches: how many batches
         large: rows of each set for one large sample; 0 leaves it out
     """
-    first, second = check_codes(target, "target codes"), check_codes(background, "background codes")
-    if first.shape[1] != second.shape[1]:
-        raise Problem(f"target codes have {first.shape[1]} latents and background codes {second.shape[1]}")
-    if min(len(first) // 2, len(second)) < batch:
-        raise Problem(f"batches of {batch} need {2 * batch} target rows and {batch} background rows")
-    if batches < 2:
-        raise Problem(f"the interval needs at least two batches, not {batches}")
+    first, second = _checked(target, background, batch, batches)
     pooled = np.concatenate([first, second])
     each = [_between(first, second, batch, rng) for _ in range(batches)]
     floor = float(np.mean([_halves(first, batch, rng) for _ in range(batches)]))
@@ -63,6 +57,17 @@ def w2(
         params={"batch": batch, "batches": batches, "squared": True, "interval": "Student's t over batches"},
         warnings=warning,
     )
+
+
+def _checked(target: Codes, background: Codes, batch: int, batches: int) -> tuple[Floats, Floats]:
+    first, second = check_codes(target, "target codes"), check_codes(background, "background codes")
+    if first.shape[1] != second.shape[1]:
+        raise Problem(f"target codes have {first.shape[1]} latents and background codes {second.shape[1]}")
+    if min(len(first) // 2, len(second)) < batch:
+        raise Problem(f"batches of {batch} need {2 * batch} target rows and {batch} background rows")
+    if batches < 2:
+        raise Problem(f"the interval needs at least two batches, not {batches}")
+    return first, second
 
 
 def squared_distance(a: Floats, b: Floats) -> float:  # [n, d] twice

@@ -9,18 +9,18 @@ from __future__ import annotations
 import numpy as np
 
 from unbraid.metrics.contract import Codes, Score
-from unbraid.metrics.prepare import check, undefined
+from unbraid.metrics.prepare import check
 
 
 def wasserstein_correlation(codes: Codes, rng: np.random.Generator) -> Score:
     """The squared distance, in squared units of the codes; `normalised` divides it by the total variance."""
     arrays = check(codes, None)
-    params = {"range": (0.0, float("inf"))}
+    infinite = (0.0, float("inf"))
     if arrays.codes.shape[1] < 2 or not arrays.alive.any():
-        return undefined("Wasserstein correlation needs at least two latents, one of which varies", arrays.n, **params)
+        return arrays.undefined("Wasserstein correlation needs two latents, one of which varies", range=infinite)
     covariance = np.cov(arrays.codes.astype(np.float64), rowvar=False)
     scale = np.sqrt(np.diag(covariance))
     roots = np.sqrt(np.clip(np.linalg.eigvalsh(covariance * np.outer(scale, scale)), 0, None))
     total = float(np.trace(covariance))
     value = max(2 * total - 2 * float(roots.sum()), 0.0)
-    return Score(value, parts={"normalised": value / total, "variance": total}, n=arrays.n, params=params)
+    return arrays.score(value, {"normalised": value / total, "variance": total}, range=infinite)
