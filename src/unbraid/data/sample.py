@@ -102,19 +102,23 @@ DRAW: dict[type[Batch], Callable[..., Batch]] = {
 
 def sets_that_give(kind: str) -> list[str]:
     """The data sets whose class says that it gives a kind of batch; read from the source, so that nothing is loaded."""
-    found = []
+    classes: dict[str, ast.ClassDef] = {}
+    sets: dict[str, ast.ClassDef] = {}
     for path in sorted(Path(__file__).parent.glob("*.py")):
         for node in ast.parse(path.read_text(encoding="utf-8")).body:
-            if isinstance(node, ast.ClassDef) and node.name.lower() == path.stem.replace("_", ""):
-                given = [line.value for line in node.body if _assigns(line, "gives")]  # type: ignore[attr-defined]
-                if any(kind in ast.literal_eval(value) for value in given):
-                    found.append(path.stem)
-    return found
+            if isinstance(node, ast.ClassDef):
+                classes[node.name] = node
+                if node.name.lower() == path.stem.replace("_", ""):
+                    sets[path.stem] = node
 
+    def gives(node: ast.ClassDef) -> tuple[str, ...]:
+        for line in node.body:
+            if isinstance(line, ast.Assign | ast.AnnAssign) and line.value and ast.unparse(line).startswith("gives"):
+                return tuple(ast.literal_eval(line.value))
+        bases = (classes[base.id] for base in node.bases if isinstance(base, ast.Name) and base.id in classes)
+        return next((found for base in bases if (found := gives(base))), ())
 
-def _assigns(line: ast.stmt, name: str) -> bool:
-    targets = line.targets if isinstance(line, ast.Assign) else [line.target] if isinstance(line, ast.AnnAssign) else []
-    return any(isinstance(target, ast.Name) and target.id == name for target in targets)
+    return [name for name, node in sets.items() if kind in gives(node)]
 
 
 def _class(table: Table, rows: Rows, others: Rows) -> NDArray[np.int64]:
