@@ -184,6 +184,8 @@ def test_what_is_no_picture_is_found_at_once(tmp_path: Path) -> None:
         Images(path=str(tmp_path / "empty"))
     with pytest.raises(Problem, match="nowhere does not exist; expected a folder or a zip file"):
         Images(path=str(tmp_path / "nowhere"))
+    with pytest.raises(Problem, match="no color is called 'gray': did you mean 'grey'"):
+        Images(path=str(tmp_path), color="gray")  # type: ignore[arg-type]
     with pytest.raises(Problem, match="size is 0"):
         Images(path=str(tmp_path), size=0)
 

@@ -15,11 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unbraid.data.arrays import ReadRows, Stored, npy, npz
-from unbraid.data.files import Archive
+from unbraid.data.files import Archive, choice
 from unbraid.data.labels import Classed
 from unbraid.data.pictures import Color, Kept, Reader, at_size, decode, header
 from unbraid.data.table import Bytes, Factor, Rows, Values
 from unbraid.errors import Problem
+
+COLORS = (("as_is", 0), ("grey", 1), ("rgb", 3))  # channels, 0: as they are
 
 
 class Images(Classed):
@@ -38,6 +40,7 @@ class Images(Classed):
     def __init__(self, *, path: str, size: int = 64, color: Literal["as_is", "grey", "rgb"] = "as_is") -> None:
         if size < 1:
             raise Problem(f"size is {size}: a picture needs at least one pixel")
+        choice("color", color, COLORS)
         place = Path(path).expanduser()
         if place.suffix.lower() in (".npy", ".npz"):
             self._from_array(place, size, color)
@@ -69,7 +72,7 @@ class Images(Classed):
         (count, present, height, width), axes = _layout(pictures)
         stored = pictures.rows(self.name)
         _check_range(pictures, stored)
-        channels = {"as_is": present, "grey": 1, "rgb": 3}[color]
+        channels = choice("color", color, COLORS) or present
         if channels < present:
             raise Problem(f"{pictures.where} is in colour: convert it to grey before, or leave color as it is")
 
@@ -119,7 +122,7 @@ def _channels(archive: Archive, names: list[str], color: str) -> int:
         with archive.open(name) as stream:
             kinds[name] = header(stream, archive.where(name))
     if color != "as_is":
-        return 1 if color == "grey" else 3
+        return choice("color", color, COLORS)
     grey = [name for name in names if kinds[name] == "grey"]
     if 0 < len(grey) < len(names):
         colored = next(name for name in names if kinds[name] == "rgb")
