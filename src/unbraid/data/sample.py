@@ -108,7 +108,8 @@ def sets_that_give(kind: str) -> list[str]:
         for node in ast.parse(path.read_text(encoding="utf-8")).body:
             if isinstance(node, ast.ClassDef):
                 classes[node.name] = node
-                if node.name.lower() == path.stem.replace("_", ""):
+                abstract = "ABC" in map(ast.unparse, node.bases)
+                if node.name.lower() == path.stem.replace("_", "") and not abstract:
                     sets[path.stem] = node
 
     def gives(node: ast.ClassDef) -> tuple[str, ...]:
