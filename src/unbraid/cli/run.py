@@ -70,6 +70,8 @@ def _run(
         api.score(run)
     page = api.report(run)
     print_scores(run.scores(), run.path.name)
+    if (run.path / "codes.csv").exists():
+        print(f"codes of each sample: {run.path / 'codes.csv'}")
     print(f"report: {page}")
     return 0
 
@@ -81,7 +83,7 @@ def _parser(method: str, data: str) -> Parser:
         description=f"{SUMMARY[0].upper()}{SUMMARY[1:]}. The same command again continues a run that was stopped.",
     )
     training = parser.add_argument_group("training")
-    training.add_argument("--data", metavar="NAME", help="data set (default: dsprites)")
+    training.add_argument("--data", metavar="NAME", help="data set (default: dsprites; two_folders with --target)")
     options = [argument for argument in catalogue.signature("train.py", "fit") if argument.name in TRAINING]
     add_options(training, options)
     training.add_argument("--points", type=int, default=10_000, help="images to encode for the scores (default: 10000)")
@@ -109,4 +111,5 @@ def _option(words: list[str], flag: str) -> str:
             return words[i + 1]
         if word.startswith(f"{flag}="):
             return word.partition("=")[2]
-    return "dsprites"
+    two = any(word.partition("=")[0] in ("--target", "--background") for word in words)
+    return "two_folders" if two else "dsprites"

@@ -1,20 +1,21 @@
-"""Any two sets of pictures of yours as target and background: folders, zip files or arrays."""
+"""Any two sets of yours as target and background: pictures in folders, zip files or arrays, or arrays of features."""
 
 from __future__ import annotations
 
 from typing import Literal
 
+from unbraid.data.features import is_features, two_tables
 from unbraid.data.images import Images
 from unbraid.data.table import Bytes, Rows, Table, Values
 from unbraid.errors import Problem
 
 
 class TwoFolders(Table):
-    """Class folders of the target, where there are any, are its classes.
+    """Class folders of the target, where there are any, are its classes; so are `labels` in an npz file.
 
     Args:
-        target: folder, zip or array with the pictures that have something more
-        background: folder, zip or array with the pictures that do not
+        target: folder, zip or array with the pictures that have something more; or an array of features [n, d]
+        background: folder, zip or array with the pictures that do not; or an array of features
         size: height and width of the pictures in pixels
         color: as_is, grey or rgb; the last two convert all pictures
     """
@@ -25,7 +26,11 @@ class TwoFolders(Table):
     def __init__(
         self, *, target: str, background: str, size: int = 64, color: Literal["as_is", "grey", "rgb"] = "as_is"
     ) -> None:
-        self.target, self.background = (Images(path=path, size=size, color=color) for path in (target, background))
+        self.target: Table
+        if is_features(target) and is_features(background):
+            self.target, self.background = two_tables(target, background)
+        else:
+            self.target, self.background = (Images(path=path, size=size, color=color) for path in (target, background))
         if self.target.shape != self.background.shape:
             kinds = {1: "grey", 3: "in colour"}
             raise Problem(
@@ -33,6 +38,7 @@ class TwoFolders(Table):
                 "set color to rgb or grey"
             )
         self.shape, self.factors, self.label = self.target.shape, self.target.factors, self.target.label
+        self.files = self.target.files
         if self.label:
             self.gives = ("Images", "Labelled", "TargetBackground")  # type: ignore[assignment]
 

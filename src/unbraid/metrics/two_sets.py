@@ -106,9 +106,9 @@ def explained(blocks: Blocks, rng: np.random.Generator) -> Score:
     return Score(r2((error, total)), {}, float(low), float(high), r2(residuals(rng.permutation(s))), len(s))
 
 
-def _sets(target: Blocks, background: Blocks, rng: np.random.Generator) -> Score:
-    n = min(len(target["z"]), len(background["z"]))
-    codes = np.concatenate([rng.permutation(target["z"])[:n], rng.permutation(background["z"])[:n]])
+def _sets(target: Floats, background: Floats, rng: np.random.Generator) -> Score:
+    n = min(len(target), len(background))
+    codes = np.concatenate([rng.permutation(target)[:n], rng.permutation(background)[:n]])
     return replace(probe(codes, np.repeat([0, 1], n), rng), parts={})
 
 

@@ -48,6 +48,24 @@ def heat_map(matrix: NDArray[Any], rows: list[str], columns: list[str], label: s
     return _svg(figure)
 
 
+def scatter(groups: dict[str, NDArray[Any]]) -> str:
+    """Points [n, 2] of each group in a colour of its own, the first group in grey."""
+    import matplotlib
+
+    figure = _figure(6.0, 4.2)
+    axis = figure.add_subplot()
+    colours = matplotlib.colormaps["tab10" if len(groups) <= 11 else "tab20"]
+    for place, (name, points) in enumerate(groups.items()):
+        colour = "#c3cad1" if place == 0 else colours((place - 1) % colours.N)
+        axis.scatter(points[:, 0], points[:, 1], s=3, color=colour, label=name, rasterized=True)
+    axis.set_xticks([])
+    axis.set_yticks([])
+    axis.legend(loc="center left", bbox_to_anchor=(1, 0.5), fontsize=7, markerscale=3, frameon=False)
+    for spine in axis.spines.values():
+        spine.set_visible(False)
+    return _svg(figure)
+
+
 def strip(images: NDArray[np.uint8], gap: int = 2) -> str:
     """Images [n, c, h, w] side by side, as a data address."""
     return "data:image/png;base64," + base64.b64encode(_png(_side_by_side(images, gap))).decode()
