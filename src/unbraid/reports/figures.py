@@ -17,7 +17,7 @@ def curves(rows: list[dict[str, float]]) -> str:
     """One small chart for each loss term."""
     names = [name for name in dict.fromkeys(name for row in rows for name in row) if name != "step"]
     across = min(len(names), 3)
-    figure = _figure(3.4 * across, 2.1 * -(-len(names) // across))
+    figure = new_figure(3.4 * across, 2.1 * -(-len(names) // across))
     for place, name in enumerate(names, 1):
         axis = figure.add_subplot(-(-len(names) // across), across, place)
         points = [(row["step"], row[name]) for row in rows if name in row]
@@ -33,7 +33,7 @@ def curves(rows: list[dict[str, float]]) -> str:
 
 def heat_map(matrix: NDArray[Any], rows: list[str], columns: list[str], label: str) -> str:
     """A matrix with its values written in the cells."""
-    figure = _figure(1.6 + 0.85 * len(columns), 1.1 + 0.3 * len(rows))
+    figure = new_figure(1.6 + 0.85 * len(columns), 1.1 + 0.3 * len(rows))
     axis = figure.add_subplot()
     image = axis.imshow(matrix, cmap="Blues", vmin=0, aspect="auto")
     axis.set_xticks(range(len(columns)), columns, fontsize=8)
@@ -52,7 +52,7 @@ def scatter(groups: dict[str, NDArray[Any]]) -> str:
     """Points [n, 2] of each group in a colour of its own, the first group in grey."""
     import matplotlib
 
-    figure = _figure(6.0, 4.2)
+    figure = new_figure(6.0, 4.2)
     axis = figure.add_subplot()
     colours = matplotlib.colormaps["tab10" if len(groups) <= 11 else "tab20"]
     for place, (name, points) in enumerate(groups.items()):
@@ -100,7 +100,7 @@ def _png(picture: Image.Image) -> bytes:
     return buffer.getvalue()
 
 
-def _figure(width: float, height: float) -> Any:
+def new_figure(width: float, height: float) -> Any:
     from matplotlib.figure import Figure
 
     return Figure(figsize=(width, height), layout="constrained")

@@ -1,0 +1,99 @@
+"""The verdicts follow the numbers: made-up studies in which a claim holds, and in which it does not."""
+
+from __future__ import annotations
+
+import json
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from unbraid.reproduce import unsupervised
+from unbraid.reproduce.results import Claim, Record, Table, positive, publish
+from unbraid.reproduce.unsupervised_figures import draw
+from unbraid.reproduce.unsupervised_more import impossibility_claim
+
+OBJECTIVES = ["annealed_vae", "beta_vae", "beta_tcvae", "dip_vae dip_variant=i", "dip_vae dip_variant=ii", "factor_vae"]
+
+
+def runs(*, setting: float, noise: float, trend: float = 1.0, seed: int = 0) -> pd.DataFrame:
+    """Scores made of a part that the setting decides and of noise; pairs of metrics share their noise."""
+    rng = np.random.default_rng(seed)
+    rows = []
+    luck = rng.standard_normal((len(OBJECTIVES), 3))
+    for data, objective, level, run in product(["dsprites", "shapes3d"], OBJECTIVES, range(3), range(4)):
+        base = setting * luck[OBJECTIVES.index(objective), level]
+        first, second, odd = noise * rng.standard_normal(3)
+        own = {m: 0.1 * noise * rng.standard_normal() for m in unsupervised.METRICS}
+        quantities = {q: float(rng.standard_normal()) for q in unsupervised.UNSUPERVISED}
+        quantities |= {
+            "total_correlation.sampled": -trend * level + 0.3 * rng.standard_normal(),
+            "total_correlation.mean": trend * level + 0.3 * rng.standard_normal(),
+        }
+        scores = {
+            "beta_vae_score": base + first, "factor_vae_score": base + first, "mig": base + second,
+            "dci": base + second, "sap": base + first + second, "modularity": odd,
+        }  # fmt: skip
+        rows.append(
+            {"data": data, "objective": objective, "strength": float(level), "seed": run, "udr": rng.standard_normal()}
+            | {m: value + own[m] for m, value in scores.items()}
+            | quantities
+            | {"efficiency": rng.standard_normal()}
+        )
+    return pd.DataFrame(rows)
+
+
+@pytest.fixture(autouse=True)
+def few_replicates(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(unsupervised, "REPLICATES", 20)
+
+
+def verdicts(table: pd.DataFrame) -> dict[str, Claim]:
+    return {claim.id: claim for claim in unsupervised.study_claims(table, np.random.default_rng(0))}
+
+
+def test_claims_are_shown_where_they_hold() -> None:
+    found = verdicts(runs(setting=0.5, noise=1.0))
+    for name in ("001-1 (sampled)", "001-1 (mean)", "001-2", "001-3", "001-4", "001-5", "001-7"):
+        assert found[name].verdict == "shown", found[name]
+    assert "agrees least is modularity" in found["001-2"].ours
+
+
+def test_claims_are_not_shown_where_they_do_not_hold() -> None:
+    found = verdicts(runs(setting=3.0, noise=0.01, trend=-1.0))
+    assert found["001-1 (sampled)"].verdict == "not shown"
+    assert found["001-1 (mean)"].verdict == "not shown"
+    assert found["001-3"].verdict != "shown"  # the seed decides nothing
+    assert found["001-4"].verdict != "shown"
+    efficient = runs(setting=0.5, noise=1.0)
+    efficient["efficiency"] = efficient[unsupervised.METRICS].mean(axis=1)
+    assert verdicts(efficient)["001-7"].verdict == "not shown"
+
+
+def test_the_theorem_is_shown_by_numbers() -> None:
+    claim = impossibility_claim()
+    assert claim.verdict == "shown", claim.ours
+
+
+def test_an_interval_decides() -> None:
+    assert (positive(0.1, 0.2), positive(-0.2, -0.1), positive(-0.1, 0.1)) == ("shown", "not shown", "unclear")
+
+
+def test_a_record_is_published_as_page_and_json(tmp_path: Path) -> None:
+    table = runs(setting=0.5, noise=1.0)
+    claims = [Claim("001-x", "a | b", "c", float("nan"), 1.0, 3, "unclear", "why")]
+    pictures = draw(table, unsupervised.METRICS, tmp_path / "unsupervised")
+    record = Record("Title", "About", "unbraid reproduce x", 7200.0, claims, [Table("T", ["a"], [[0.12345]])], pictures)
+    publish(record, tmp_path, "x")
+    content = json.loads((tmp_path / "x.json").read_text())
+    assert content["claims"][0]["low"] is None
+    assert {"claims", "tables", "command", "commit", "seconds"} <= content.keys()
+    page = (tmp_path / "x.md").read_text()
+    assert "2.0 hours of one core" in page
+    assert "| 001-x | a \\| b | c why |" in page
+    assert "| 0.123 |" in page
+    for _, path in pictures:
+        assert (tmp_path / path).stat().st_size > 5000
+        assert f"]({path})" in page
