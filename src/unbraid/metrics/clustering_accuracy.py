@@ -46,7 +46,6 @@ def clustering_accuracy(
     space: Floats = arrays.codes[rows][:, varies(arrays.codes)].astype(np.float64)
     if not space.shape[1] or len(rows) <= max(c.size for c in columns) or (plane and perplexity >= len(rows)):
         raise Problem(f"{len(rows)} rows of {space.shape[1]} latents that vary are too few to cluster")
-    space = space / space.std(0).max()
     seed = int(rng.integers(2**31))
     space = _plane(space, perplexity, seed) if plane else space
     found = [_clusters(space, Column(column.values[rows], column.size), seed) for column in columns]
@@ -57,8 +56,7 @@ def clustering_accuracy(
     null = np.mean([matched(p["clusters"], c).mean() for (_, p), c in zip(found, shuffled, strict=True)])
     silhouettes = {name: [p[name] for _, p in found] for name in ("silhouette_values", "silhouette_clusters")}
     notes = [f"{most} of {arrays.n} rows are used"] if arrays.n > most else []
-    how = f"{resamplings} bootstrap samples of the rows, clusters kept"
-    params = {"plane": plane, "perplexity": perplexity if plane else None, "interval": how}
+    params = {"plane": plane, "perplexity": perplexity, "interval": "bootstrap of the rows, clusters kept"}
     score = arrays.score(np.mean(each), {"per_factor": each} | silhouettes, notes, **params)
     low, high = np.quantile(spread, [0.025, 0.975]).tolist() if resamplings else (None, None)
     return replace(score, low=low, high=high, null=float(null), n=len(rows))
@@ -96,5 +94,6 @@ def _silhouette(space: Floats, labels: Ints) -> float | None:
 def _plane(space: Floats, perplexity: float, seed: int) -> Floats:
     from sklearn.manifold import TSNE
 
+    space = space / space.std(0).max()
     start = "pca" if space.shape[1] > 1 else "random"
     return np.asarray(TSNE(2, perplexity=perplexity, init=start, random_state=seed, n_jobs=1).fit_transform(space))

@@ -60,9 +60,9 @@ def factor_vae_score(
     for k, column in enumerate(columns):
         cast[held == k] = _votes(scaled, Lookup(column), int((held == k).sum()), batch, arrays, active, rng)
     table, right = _elect(cast, held, votes, (len(active), len(columns)))
-    hits = [float(right[votes:][held[votes:] == k].mean()) for k in range(len(columns))]
-    parts = {"train": float(right[:votes].mean()), "per_factor": hits, "votes": table}
-    return arrays.score(right[votes:].mean(), parts | {"active_latents": np.flatnonzero(active)}, notes, **params)
+    parts = {"train": right[:votes].mean(), "votes": table, "active_latents": np.flatnonzero(active)}
+    parts["per_factor"] = np.array([right[votes:][held[votes:] == k].mean() for k in range(len(columns))])
+    return arrays.score(right[votes:].mean(), parts, notes, **params)
 
 
 def _elect(cast: Ints, held: Ints, votes: int, shape: tuple[int, int]) -> tuple[Ints, Bools]:

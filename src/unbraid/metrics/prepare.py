@@ -73,7 +73,9 @@ class Arrays:
         self, value: float | np.floating[Any], parts: Mapping[str, Any], notes: Iterable[str] = (), **params: Any
     ) -> Score:
         """A metric's result on these arrays, in plain lists and floats."""
-        plain = {name: part.tolist() if isinstance(part, np.ndarray) else part for name, part in parts.items()}
+        plain = {
+            name: part.tolist() if isinstance(part, np.ndarray | np.generic) else part for name, part in parts.items()
+        }
         factors = {"factors": list(self.kept)} if self.factors else {}
         return Score(float(value), plain, n=self.n, params=params | factors, warnings=(*self.warnings, *notes))
 

@@ -9,10 +9,10 @@ latents of both of (largest entry)^2 / (sum of the entries); a run's score is th
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import combinations
 from typing import Literal
 
 import numpy as np
+from scipy.stats import t
 
 from unbraid.errors import Problem
 from unbraid.metrics.contract import Codes, Score
@@ -27,6 +27,7 @@ def udr(
     least_kl: float = 0.01,
     method: Literal["lasso", "spearman"] = "lasso",
     alpha: float = 0.1,
+    resamplings: int = 10,
     jobs: int = 0,
 ) -> Score:
     """How well each run's latents are found again in the other runs; the value is the mean over runs.
@@ -38,31 +39,47 @@ def udr(
         least_kl: latents with less than this are not informative
         method: weights of a lasso, or rank correlation
         alpha: strength of the lasso
+        resamplings: of the rows, for the interval
         jobs: threads; 0 uses every core
     """
     codes = _checked(runs, kl)
     masks = [varies(run) if kl is None else (np.asarray(kl[i]) > least_kl) & varies(run) for i, run in enumerate(codes)]
-    scaled = [_standardised(run, method == "spearman") for run in codes]
-    ordered = [(i, j) for i in range(len(codes)) for j in range(len(codes)) if i != j]
-    if method == "spearman":
-        ordered = list(combinations(range(len(codes)), 2))
-    with quiet():
-        found = parallel(
-            lambda p: _pair(scaled[p[0]], scaled[p[1]], masks[p[0]], masks[p[1]], method, alpha), ordered, jobs
-        )
-    pairwise = np.zeros((len(codes), len(codes)))
-    pairwise[tuple(np.transpose(ordered))] = found
-    if method == "spearman":
-        pairwise += pairwise.T
-    per_run = [float(np.median(np.delete(pairwise[:, j], j))) for j in range(len(codes))]
-    dead = [i for i, mask in enumerate(masks) if not mask.any()]
+    pairwise = _pairwise(codes, masks, method, alpha, jobs)
+    mixed = _pairwise([rng.permutation(run) for run in codes], masks, method, alpha, jobs)
+    draws = [rng.integers(len(codes[0]), size=len(codes[0])) for _ in range(resamplings)]
+    again = [_per_run(_pairwise([run[rows] for run in codes], masks, method, alpha, jobs)).mean() for rows in draws]
+    reach = float(np.std(again, ddof=1) * t.ppf(0.975, len(again) - 1)) if len(again) > 1 else None
+    value, dead = float(_per_run(pairwise).mean()), [i for i, mask in enumerate(masks) if not mask.any()]
+    params = {"method": method, "alpha": alpha if method == "lasso" else None, "runs": len(codes)}
     return Score(
-        float(np.mean(per_run)),
-        parts={"per_run": per_run, "pairwise": pairwise.tolist(), "informative": [int(m.sum()) for m in masks]},
+        value,
+        parts={"per_run": _per_run(pairwise).tolist(), "pairwise": pairwise.tolist()},
+        low=None if reach is None else max(value - reach, 0.0),
+        high=None if reach is None else min(value + reach, 1.0),
+        null=float(_per_run(mixed).mean()),
         n=len(codes[0]),
-        params={"method": method, "alpha": alpha if method == "lasso" else None, "runs": len(codes)},
+        params=params | {"interval": f"{resamplings} bootstrap samples of the rows, Student's t"},
         warnings=(f"runs {dead} have no informative latent and score 0",) if dead else (),
     )
+
+
+def _per_run(pairwise: Floats) -> Floats:  # [runs, runs] -> [runs]
+    return np.array([np.median(np.delete(pairwise[:, j], j)) for j in range(len(pairwise))])
+
+
+def _pairwise(codes: list[Floats], masks: list[Bools], method: str, alpha: float, jobs: int) -> Floats:  # [runs, runs]
+    ranks = method == "spearman"  # symmetric, so that half of the pairs will do
+    scaled = [_standardised(run, ranks) for run in codes]
+    pairs = [(i, j) for i in range(len(codes)) for j in range(len(codes)) if i < j or (i != j and not ranks)]
+
+    def relate(pair: tuple[int, int]) -> float:
+        i, j = pair
+        return _pair(scaled[i], scaled[j], masks[i], masks[j], method, alpha)
+
+    scores = np.zeros((len(codes), len(codes)))
+    with quiet():
+        scores[tuple(np.transpose(pairs))] = parallel(relate, pairs, jobs)
+    return scores + scores.T if ranks else scores
 
 
 def _checked(runs: Sequence[Codes], kl: Sequence[Sequence[float]] | None) -> list[Floats]:
