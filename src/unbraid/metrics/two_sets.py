@@ -52,7 +52,9 @@ def compare(
             )
     if "z" in target:
         add(
-            "set_from_z", "targets told from backgrounds by z; chance is wanted", lambda r: _sets(target, background, r)
+            "set_from_z",
+            "targets told from backgrounds by a draw of z; chance is wanted",
+            lambda rng: _sets(_sampled(target, spread[0], rng), _sampled(background, spread[1], rng), rng),
         )
         add(
             "w2_z",
