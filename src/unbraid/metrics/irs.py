@@ -44,7 +44,7 @@ def irs(
         return arrays.score(0, {"active_latents": []}, notes, quantile=quantile, factor_bins=factor_bins)
     latents = np.ascontiguousarray(arrays.codes.T)  # [d, n]; in the precision of the codes, as the published values
     widest = _length(latents - latents.mean(1, keepdims=True), arrays).max(1)  # [units]
-    held = np.stack([_deviation(latents, column, arrays, quantile) for column in columns], 1)  # [units, k]
+    held = np.stack([_deviation(column, arrays, quantile) for column in columns], 1)  # [units, k]
     matrix = np.where(arrays.alive[:, None], 1 - held / np.maximum(widest, np.finfo(float).tiny)[:, None], 0.0)
     per_latent = matrix.max(1)
     parts = {
@@ -61,17 +61,20 @@ def irs(
 def _held(factor: Column, bins: int) -> Column:
     if not bins:
         return factor.binned(20)
-    return labelled(bin_labels(factor.values.astype(np.float64), "equal", bins))
+    if factor.continuous:
+        return labelled(bin_labels(factor.values, "equal", bins))
+    return labelled(bin_labels(np.arange(factor.size, dtype=np.float64), "equal", bins)[factor.values])
 
 
-def _deviation(latents: Floats, column: Column, arrays: Arrays, quantile: float) -> Floats:  # [units]
+def _deviation(column: Column, arrays: Arrays, quantile: float) -> Floats:  # [units]
     """The quantile of the deviation within each value, averaged over values."""
     order, starts, counts = by_value(column)
-    rows = latents[:, order]  # [d, n]
+    rows = arrays.codes[order]  # [n, d]
     total = np.zeros(len(arrays.units))
     for start, count in zip(starts, counts, strict=True):
-        group = rows[:, start : start + count]
-        total += _quantile(_length(group - group.mean(1, keepdims=True), arrays), quantile)
+        group = rows[start : start + count]
+        difference = np.ascontiguousarray((group - group.mean(0)).T)  # [d, m]; summed row by row, as published values
+        total += _quantile(_length(difference, arrays), quantile)
     return total / column.size
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, TypeVar
 
 import numpy as np
@@ -63,7 +64,7 @@ class Arrays:
     def n(self) -> int:
         return len(self.codes)
 
-    @property
+    @cached_property
     def alive(self) -> Bools:  # [units]
         """Which units vary at all."""
         moving = varies(self.codes)
