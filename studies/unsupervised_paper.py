@@ -13,8 +13,8 @@ objectives = chain(
     product(method="annealed_vae", c_max=[5, 10, 25, 50, 75, 100], gamma=1000, c_steps=100_000),
     product(method="factor_vae", gamma=[10, 20, 30, 40, 50, 100]),
     product(method="beta_tcvae", beta=[1, 2, 4, 6, 8, 10]),
-    product(method="dip_vae", variant="i", lambda_od=[1, 2, 5, 10, 20, 50]),
-    product(method="dip_vae", variant="ii", lambda_od=[1, 2, 5, 10, 20, 50]),
+    product(method="dip_vae", dip_variant="i", lambda_od=[1, 2, 5, 10, 20, 50]),
+    product(method="dip_vae", dip_variant="ii", lambda_od=[1, 2, 5, 10, 20, 50]),
 )
 runs = product(
     objectives,

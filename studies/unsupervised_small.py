@@ -14,8 +14,8 @@ objectives = chain(
     product(method="annealed_vae", c_max=[5, 10, 25], gamma=100, c_steps=2 * STEPS // 3),
     product(method="factor_vae", gamma=[10, 30, 100], critic_width=256, critic_lr=1e-3),
     product(method="beta_tcvae", beta=[2, 6, 10]),
-    product(method="dip_vae", variant="i", lambda_od=[1, 5, 50]),
-    product(method="dip_vae", variant="ii", lambda_od=[1, 5, 50]),
+    product(method="dip_vae", dip_variant="i", lambda_od=[1, 5, 50]),
+    product(method="dip_vae", dip_variant="ii", lambda_od=[1, 5, 50]),
 )
 runs = product(
     objectives, data=["dsprites", "shapes3d"], size=32, width=16, lr=1e-3, batch=64, steps=STEPS, seed=range(3)

@@ -68,7 +68,7 @@ class Plan:
 
     @property
     def name(self) -> str:
-        digest = hashlib.sha256(json.dumps(asdict(self), sort_keys=True).encode()).hexdigest()
+        digest = hashlib.sha256(json.dumps(vars(self), sort_keys=True).encode()).hexdigest()
         return f"{self.method}-{self.data}-{digest[:8]}"
 
     @property

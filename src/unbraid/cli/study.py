@@ -143,10 +143,12 @@ def _print_plan(jobs: Sequence[Job], state: dict[str, str], known: dict[str, Cos
     from unbraid.study.view import duration
 
     varying = _varying(jobs)
+    columns = ["method", "data", *dict.fromkeys(name for names in varying.values() for name in names)]
     wanted = {job.name for job in pending}
     groups: dict[tuple[str, ...], list[Job]] = {}
     for job in jobs:
-        groups.setdefault(tuple(str(job.arguments.get(name, "")) for name in varying), []).append(job)
+        shown = ("method", "data", *varying[job.plan.method, job.plan.data])
+        groups.setdefault(tuple(str(job.arguments[c]) if c in shown else "" for c in columns), []).append(job)
     rows = []
     for values, group in groups.items():
         count = Counter(state[job.name] for job in group)
@@ -154,29 +156,18 @@ def _print_plan(jobs: Sequence[Job], state: dict[str, str], known: dict[str, Cos
         to_do = sum(job.name in wanted for job in group)
         counts = [str(len(group)), str(count["finished"]), str(count["failed"]), str(to_do)]
         rows.append([*values, *counts, "unknown" if each is None else duration(each)])
-    columns = [*varying, "runs", "finished", "failed", "to do", "time of one"]
-    print_table("", columns, rows, tuple(range(len(varying), len(columns))))
+    more = ["runs", "finished", "failed", "to do", "time of one"]
+    print_table("", [*columns, *more], rows, tuple(range(2, len(columns) + len(more))))
 
 
-def _varying(jobs: Sequence[Job]) -> list[str]:
-    """Arguments that are not the same in all runs, but for the seed; method and data are always shown."""
-    values: dict[str, set[str]] = {"method": set(), "data": set()}
+def _varying(jobs: Sequence[Job]) -> dict[tuple[str, str], list[str]]:
+    """For each method on each data set, the arguments but the seed that take several values there."""
+    seen: dict[tuple[str, str], dict[str, set[str]]] = {}
     for job in jobs:
+        values = seen.setdefault((job.plan.method, job.plan.data), {})
         for name, value in job.arguments.items():
             values.setdefault(name, set()).add(str(value))
-    everywhere = Counter(name for job in jobs for name in job.arguments)
-    varies = {name for name, found in values.items() if len(found) > 1 or everywhere[name] < len(jobs)}
-    return [name for name in values if name in {"method", "data"} | _set_by_hand(jobs, varies)]
-
-
-def _set_by_hand(jobs: Sequence[Job], names: set[str]) -> set[str]:
-    """Those of these arguments that take several values within one method or one data set."""
-    seen: dict[tuple[str, str, str], set[str]] = {}
-    for job in jobs:
-        for name in names - {"seed"}:
-            if name in job.arguments:
-                seen.setdefault((name, job.plan.method, job.plan.data), set()).add(str(job.arguments[name]))
-    return {name for (name, _, _), values in seen.items() if len(values) > 1}
+    return {key: [n for n, v in values.items() if len(v) > 1 and n != "seed"] for key, values in seen.items()}
 
 
 def _print_estimate(pending: Sequence[Job], known: dict[str, Cost], workers: int) -> None:

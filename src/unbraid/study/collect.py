@@ -1,9 +1,9 @@
 """All runs below a folder as one tidy table: one row for each run and each value of a metric.
 
 run, method, data, seed, steps, batch       what was run
-objective                                   method, with its arguments in words that vary: 'dip_vae variant=ii'
+objective                                   method, with its arguments in words that vary: 'dip_vae dip_variant=ii'
 strength, strength_name                     the one number among the method's arguments that varies, if it is one
-setting                                     all arguments of the method that vary: 'variant=ii, lambda_od=5.0'
+setting                                     all arguments of the method that vary: 'dip_variant=ii, lambda_od=5.0'
 one column for each argument                of methods, data sets and samplers; empty where a run has none
 metric, value, low, high, null              'mig'; parts as 'dci.completeness'; quantities of evaluation.json as
                                             'elbo', 'total_correlation.sampled'; costs as 'seconds.train'

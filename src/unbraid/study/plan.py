@@ -15,7 +15,7 @@ import runpy
 import traceback
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -56,11 +56,11 @@ class Job:
     plan: Plan
     evaluation: dict[str, Any]  # points, bootstrap, and the options of each metric
 
-    @property
+    @cached_property
     def name(self) -> str:
         return self.plan.name
 
-    @property
+    @cached_property
     def arguments(self) -> Point:
         """Everything that was or could have been set, in one dictionary."""
         plan = self.plan
