@@ -10,17 +10,15 @@ from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 from PIL import Image
-from scipy.io import savemat
 
-from unbraid.data.affectnet import AffectNet
-from unbraid.data.celeba import ATTRIBUTES, CelebA
+from unbraid.data.batch import Views
 from unbraid.data.cifar10 import CIFAR10, CLASSES
-from unbraid.data.flowers102 import Flowers102
+from unbraid.data.labels import Classed
 from unbraid.data.mnist import MNIST
+from unbraid.data.sample import sampler
 from unbraid.data.stl10 import STL10
-from unbraid.data.table import Bytes, Factor, Table
+from unbraid.data.table import Bytes, Factor, Rows, Table
 from unbraid.errors import Problem
 
 RNG = np.random.default_rng(0)
@@ -195,181 +193,27 @@ def test_real_cifar10_pictures(shared: Path) -> None:
     assert np.array_equal(table.images(np.array([row]))[0], expected)
 
 
-FLAGS = RNG.integers(0, 2, (5, 40))
-FACES = [f"{i:06d}.jpg" for i in range(1, 6)]
+def test_views_share_their_class_and_are_not_the_same_row() -> None:
+    class Rows_(Classed):
+        name = "rows"
+        factors = (Factor("class", 4),)
+        label = "class"
+        shared = ("class",)
+        shape = (1, 2, 2)
 
+        def __init__(self) -> None:
+            self.labels = np.array([2, 0, 2, 1, 2, 0])
 
-def write_celeba(folder: Path, layout: str, flags: NDArray[Any] = FLAGS, parts: str = "00122") -> None:
-    inner = {"original": "", "kaggle": "img_align_celeba/", "zip": ""}[layout]
-    for i, name in enumerate(FACES):
-        flat(folder / "img_align_celeba" / inner / name, 10 * i, 178, 218)
-    signs = np.where(flags, 1, -1)
-    if layout == "kaggle":
-        rows = [",".join([name, *map(str, row)]) for name, row in zip(FACES, signs, strict=True)]
-        (folder / "list_attr_celeba.csv").write_text("\n".join([",".join(["image_id", *ATTRIBUTES]), *rows]))
-        lines = ["image_id,partition", *(f"{name},{part}" for name, part in zip(FACES, parts, strict=True))]
-        (folder / "list_eval_partition.csv").write_text("\n".join(lines))
-        return
-    rows = [f"{name} " + " ".join(f"{sign:2d}" for sign in row) for name, row in zip(FACES, signs, strict=True)]
-    (folder / "list_attr_celeba.txt").write_text("\n".join(["5", " ".join(ATTRIBUTES) + " ", *rows, ""]))
-    lines = [f"{name} {part}" for name, part in zip(FACES, parts, strict=True)]
-    (folder / "list_eval_partition.txt").write_text("\n".join(lines) + "\n")
-    if layout == "zip":
-        with zipfile.ZipFile(folder / "img_align_celeba.zip", "w") as file:
-            for name in FACES:
-                file.write(folder / "img_align_celeba" / name, f"img_align_celeba/{name}")
-        shutil.rmtree(folder / "img_align_celeba")
+        def images(self, rows: Rows) -> Bytes:
+            return np.tile(rows.astype(np.uint8)[:, None, None, None], (1, 1, 2, 2))
 
-
-@pytest.mark.parametrize("layout", ["original", "kaggle", "zip"])
-def test_celeba_in_its_layouts(root: Path, monkeypatch: pytest.MonkeyPatch, layout: str) -> None:
-    monkeypatch.setattr(CelebA, "count", 5)
-    write_celeba(root / "celeba", layout)
-    table = CelebA(attribute="Wearing_Hat", size=32)
-    assert table.test is not None
-    assert (shades(table), shades(table.test)) == ([0, 10], [30, 40])
-    assert values(table) == FLAGS[:2].tolist()
-    assert values(table.test) == FLAGS[3:].tolist()
-    assert values(CelebA(split="all")) == FLAGS.tolist()
-    assert (table.label, table.spec.classes, len(table.factors)) == ("Wearing_Hat", 2, 40)
-
-
-def test_celeba_crops_the_centre(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(CelebA, "count", 5)
-    write_celeba(root / "celeba", "original")
-    photo = RNG.integers(0, 256, (218, 178, 3), dtype=np.uint8)
-    Image.fromarray(photo).save(root / "celeba" / "img_align_celeba" / FACES[0], format="PNG")
-    found = CelebA(crop=148, size=148).images(np.array([0]))[0]
-    assert np.array_equal(found.transpose(1, 2, 0), photo[35:183, 15:163])
-
-
-def test_celeba_refused(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder = root / "celeba"
-    write_celeba(folder, "original")
-    with pytest.raises(Problem, match=r"list_attr_celeba\.txt lists 5 pictures instead of 202,599"):
-        CelebA()
-    monkeypatch.setattr(CelebA, "count", 5)
-    with pytest.raises(Problem, match="no attribute of celeba is called 'Wearing_Hats': did you mean 'Wearing_Hat'"):
-        CelebA(attribute="Wearing_Hats")
-
-    def says(file: str, old: str, new: str, message: str) -> None:
-        write_celeba(folder, "original")
-        text = (folder / file).read_text()
-        assert old in text
-        (folder / file).write_text(text.replace(old, new, 1))
-        with pytest.raises(Problem, match=message):
-            CelebA()
-
-    says("list_attr_celeba.txt", "Young", "Old", "does not start with the names of the 40 attributes")
-    says(
-        "list_attr_celeba.txt", "000002.jpg ", "000002.jpg 1 ", "has in line 4 something else than a name and 40 values"
-    )
-    says("list_attr_celeba.txt", "000002.jpg", "000009.jpg", r"000009\.jpg is missing")
-    says("list_attr_celeba.txt", "5\n", "6\n", "lists 5 pictures")
-    says("list_eval_partition.txt", "000003.jpg 1", "000003.jpg 3", r"does not have 0, 1 or 2 for 000003\.jpg")
-    says("list_eval_partition.txt", "000003.jpg 1\n", "", r"does not have 0, 1 or 2 for 000003\.jpg")
-    (folder / "list_attr_celeba.txt").write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(Problem, match=r"list_attr_celeba\.txt is broken"):
-        CelebA()
-
-
-CSV = "subDirectory_filePath,face_x,face_y,face_width,face_height,facial_landmarks,expression,valence,arousal\n"
-
-
-def write_affectnet(folder: Path, header: str = CSV) -> None:
-    """Rows with the expressions 3, 7, 9 and 0, and one of them grey."""
-    pixels = np.zeros((20, 30, 3), np.uint8)
-    pixels[4:14, 6:16] = 200
-    pictures = folder / "Manually_Annotated_Images"
-    (pictures / "12").mkdir(parents=True, exist_ok=True)
-    for name in ("a.JPG", "b.png", "c.jpeg", "d.bmp"):
-        kind = {"a": "PNG"}.get(name[0])
-        Image.fromarray(pixels).convert("L" if name[0] == "b" else "RGB").save(pictures / "12" / name, format=kind)
-    rows = [
-        f"12/{name},6,4,10,10,1;2;3;4,{e},0.1,-2"
-        for name, e in (("a.JPG", 3), ("b.png", 7), ("c.jpeg", 9), ("d.bmp", 0))
-    ]
-    (folder / "training.csv").write_text(header + "\n".join(rows) + "\n")
-    (folder / "validation.csv").write_text(rows[3] + "\n")
-
-
-@pytest.mark.parametrize("header", [CSV, ""])
-def test_affectnet_full(root: Path, header: str) -> None:
-    write_affectnet(root / "affectnet", header)
-    table = AffectNet(size=10)
-    assert values(table) == [[3], [7], [0]]
-    assert values(table.test) == [[0]]
-    assert (table.images(np.array([0, 1])) == 200).all(), "only the face's box"
-    seven = AffectNet(contempt=False)
-    assert (values(seven), seven.factors) == ([[3], [0]], (Factor("expression", 7),))
-
-
-def test_affectnet_reduced(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder = root / "affectnet"
-    for part, expressions in (("train_set", ["5", "0", "8"]), ("val_set", ["7"])):
-        (folder / part / "annotations").mkdir(parents=True)
-        for i, expression in enumerate(expressions):
-            flat(folder / part / "images" / f"{[2, 10, 300][i]}.jpg", 50 * i)
-            np.save(folder / part / "annotations" / f"{[2, 10, 300][i]}_exp.npy", np.array(expression))
-    with pytest.raises(Problem, match=r"train_set/images has 3 pictures instead of 287,651"):
-        AffectNet()
-    monkeypatch.setattr(AffectNet, "reduced_counts", (("train", 3), ("valid", 1)))
-    table = AffectNet()
-    assert (values(table), shades(table)) == ([[5], [0]], [0, 50])
-    assert values(table.test) == [[7]]
-    shutil.rmtree(root / "cache")
-    note = folder / "train_set" / "annotations" / "10_exp.npy"
-    for wrong in (np.array("11"), np.array("x"), np.array([1, 2])):
-        np.save(note, wrong)
-        with pytest.raises(Problem, match=r"10_exp\.npy holds '.*' instead of an expression"):
-            AffectNet()
-    np.save(note, np.array({}, object), allow_pickle=True)
-    with pytest.raises(Problem, match=r"10_exp\.npy holds Python objects"):
-        AffectNet()
-    note.unlink()
-    with pytest.raises(Problem, match=r"10_exp\.npy does not exist"):
-        AffectNet()
-
-
-def test_affectnet_refused(root: Path) -> None:
-    folder = root / "affectnet"
-    with pytest.raises(Problem, match="affectnet/train_set does not exist: run `unbraid data fetch affectnet`"):
-        AffectNet()
-    for old, new, message in [
-        ("12/b.png", "12/e.png", r"12/e\.png is missing, though line 3 of training\.csv names it"),
-        ("12/b.png", "../b.png", "has in line 3 a file outside Manually_Annotated_Images"),
-        (",7,0.1", ",x,0.1", r"training\.csv has in line 3 something else than"),
-        (",7,0.1", ",11,0.1", "has in line 3 .* an expression above 10"),
-    ]:
-        write_affectnet(folder)
-        text = (folder / "training.csv").read_text()
-        (folder / "training.csv").write_text(text.replace(old, new, 1))
-        with pytest.raises(Problem, match=message):
-            AffectNet()
-
-
-def test_flowers(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder = root / "flowers102"
-    for i in range(6):
-        flat(folder / "jpg" / f"image_{i + 1:05d}.jpg", 40 * i)
-    labels = np.array([[1, 102, 7, 1, 7, 102]], np.uint8)
-    savemat(folder / "imagelabels.mat", {"labels": labels})
-    sets = {"trnid": np.array([[6, 1]]), "valid": np.array([[2]]), "tstid": np.array([[3, 5, 4]])}
-    savemat(folder / "setid.mat", sets)
-    with pytest.raises(Problem, match=r"imagelabels\.mat has 'labels' \(1, 6\) instead of 'labels' \(1, 8189\)"):
-        Flowers102()
-    monkeypatch.setattr(Flowers102, "counts", (("trnid", 2), ("valid", 1), ("tstid", 3)))
-    table = Flowers102(size=8)
-    assert table.test is not None
-    assert (shades(table), values(table)) == ([200, 0], [[101], [0]])
-    assert (shades(table.test), values(table.test)) == ([80, 160, 120], [[6], [6], [0]])
-    assert shades(Flowers102(split="all", size=8)) == [0, 40, 80, 120, 160, 200]
-    (folder / "jpg" / "image_00004.jpg").unlink()
-    with pytest.raises(Problem, match=r"image_00004\.jpg does not exist"):
-        Flowers102()
-    savemat(folder / "setid.mat", {**sets, "valid": np.array([[1]])})
-    with pytest.raises(Problem, match=r"setid\.mat does not put every picture into exactly one part"):
-        Flowers102()
-    savemat(folder / "imagelabels.mat", {"labels": labels + 1})
-    with pytest.raises(Problem, match="has labels from 2 to 103 instead of 1 to 102"):
-        Flowers102()
+    table = Rows_()
+    rows = np.tile(np.arange(6), 200)
+    others = table.partner(rows, np.random.default_rng(0))
+    seen = {row: set(others[rows == row].tolist()) for row in range(6)}
+    assert seen == {0: {2, 4}, 1: {5}, 2: {0, 4}, 3: {3}, 4: {0, 2}, 5: {1}}
+    counts = np.bincount(others[rows == 0], minlength=6)
+    assert abs(counts[2] - counts[4]) < 4 * np.sqrt(200)
+    views = sampler(table, Views, batch=64, seed=1)(0)
+    assert isinstance(views, Views)
+    assert (table.labels[views.x2[:, 0, 0, 0].numpy()] == views.y.numpy()).all()

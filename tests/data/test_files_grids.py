@@ -151,6 +151,7 @@ def test_shapes3d_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
 
 @pytest.mark.parametrize("in_memory", [0, 1 << 30])
 def test_mpi3d_by_length(root: Path, monkeypatch: pytest.MonkeyPatch, in_memory: int) -> None:
+    assert [int(np.prod(sizes)) for sizes in MPI3D.layouts] == [1_036_800, 460_800]
     monkeypatch.setattr(arrays, "IN_MEMORY", in_memory)
     monkeypatch.setattr(MPI3D, "layouts", ((3, 2, 1, 2, 1, 2, 2), (2, 2, 1, 2, 1, 2, 2)))
     folder = root / "mpi3d"
@@ -173,10 +174,6 @@ def test_mpi3d_by_length(root: Path, monkeypatch: pytest.MonkeyPatch, in_memory:
         MPI3D(variant="realistic")
     with pytest.raises(Problem, match="no variant is called 'reall': did you mean 'real'"):
         MPI3D(variant="reall")  # type: ignore[arg-type]
-
-
-def test_mpi3d_has_the_published_lengths(tmp_path: Path) -> None:
-    assert [int(np.prod(sizes)) for sizes in MPI3D.layouts] == [1_036_800, 460_800]
 
 
 def write_cars(folder: Path, names: list[str]) -> NDArray[np.uint8]:
@@ -209,12 +206,9 @@ def test_cars3d_in_the_order_of_the_list(root: Path, monkeypatch: pytest.MonkeyP
     assert np.array_equal(by_name, pictures[1][:, :, :, 2, 1].transpose(2, 0, 1))
 
 
-def test_cars3d_missing(root: Path) -> None:
+def test_cars3d_refused(tmp_path: Path, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(Problem, match=r"cars3d/list\.txt does not exist: run `unbraid data fetch cars3d`"):
         Cars3D()
-
-
-def test_cars3d_refused(tmp_path: Path, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shrink(monkeypatch, Cars3D, 4, 24, 2)
     folder = tmp_path / "cars"
     write_cars(folder, ["car_001_mesh", "car_002_mesh"])

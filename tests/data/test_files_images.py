@@ -16,13 +16,10 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from PIL import Image
 
-from unbraid.data import pictures
-from unbraid.data.batch import Labelled, Views
+from unbraid.data.batch import Labelled
 from unbraid.data.images import Images
-from unbraid.data.labels import Classed
-from unbraid.data.pictures import Kept
 from unbraid.data.sample import sampler
-from unbraid.data.table import Bytes, Factor, Rows
+from unbraid.data.table import Bytes, Factor
 from unbraid.errors import Problem
 
 RNG = np.random.default_rng(0)
@@ -84,32 +81,6 @@ def test_class_folders_with_train_and_test(tmp_path: Path, packed: bool) -> None
     assert isinstance(batch, Labelled)
     assert all((x == [1, 2, 0][int(i)]).all() for x, i in zip(batch.x, batch.index, strict=True))
     assert (batch.y == (batch.index == 2)).all()
-
-
-def test_views_share_their_class_and_are_not_the_same_row() -> None:
-    class Rows_(Classed):
-        name = "rows"
-        factors = (Factor("class", 4),)
-        label = "class"
-        shared = ("class",)
-        shape = (1, 2, 2)
-
-        def __init__(self) -> None:
-            self.labels = np.array([2, 0, 2, 1, 2, 0])
-
-        def images(self, rows: Rows) -> Bytes:
-            return np.tile(rows.astype(np.uint8)[:, None, None, None], (1, 1, 2, 2))
-
-    table = Rows_()
-    rows = np.tile(np.arange(6), 200)
-    others = table.partner(rows, np.random.default_rng(0))
-    seen = {row: set(others[rows == row].tolist()) for row in range(6)}
-    assert seen == {0: {2, 4}, 1: {5}, 2: {0, 4}, 3: {3}, 4: {0, 2}, 5: {1}}
-    counts = np.bincount(others[rows == 0], minlength=6)
-    assert abs(counts[2] - counts[4]) < 4 * np.sqrt(200)
-    views = sampler(table, Views, batch=64, seed=1)(0)
-    assert isinstance(views, Views)
-    assert (table.labels[views.x2[:, 0, 0, 0].numpy()] == views.y.numpy()).all()
 
 
 def test_a_crop_is_centred_and_resizing_keeps_the_mean(tmp_path: Path) -> None:
@@ -285,81 +256,6 @@ def test_an_unreadable_file_for_any_user(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr(Path, "open", forbidden)
     with pytest.raises(Problem, match=r"a\.png may not be read by this user; expected a picture"):
         Images(path=str(tmp_path))
-
-
-def test_arrays_in_every_layout(tmp_path: Path) -> None:
-    n = RNG.integers(0, 256, (5, 3, 6, 6), dtype=np.uint8)
-
-    def load(array: NDArray[Any], **options: Any) -> Bytes:
-        np.save(tmp_path / "x.npy", array)
-        return every(Images(path=str(tmp_path / "x.npy"), size=6, **options))
-
-    assert np.array_equal(load(n), n)
-    assert np.array_equal(load(n.transpose(0, 2, 3, 1)), n)
-    assert np.array_equal(load(n[:, 0]), n[:, :1])
-    assert np.array_equal(load(n[:, 0], color="rgb"), n[:, :1].repeat(3, 1))
-    for kind in (np.float16, np.float32, np.float64):
-        assert np.array_equal(load((n / 255).astype(kind)), n)
-    assert np.array_equal(load(n > 100), (n > 100) * np.uint8(255))
-    assert np.array_equal(load(np.asfortranarray(n)), n)
-    wide = np.concatenate([n, n], 3)
-    assert np.array_equal(load(wide), wide[:, :, :, 3:9])
-
-
-def test_labels_of_an_npz(tmp_path: Path) -> None:
-    n = RNG.integers(0, 256, (5, 6, 6), dtype=np.uint8)
-    path = tmp_path / "x.npz"
-    for save_ in (np.savez, np.savez_compressed):
-        save_(path, images=n, labels=np.array([0, 2, 1, 1, 0], np.uint8), more=np.zeros(3))
-        table = Images(path=str(path), size=6)
-        assert table.factors == (Factor("class", 3),)
-        assert table.values(np.arange(5)).T.tolist() == [[0, 2, 1, 1, 0]]
-        assert np.array_equal(every(table)[:, 0], n)
-    np.savez(path, n)
-    assert Images(path=str(path)).gives == ("Images",)
-    for labels in (np.zeros(4, int), np.zeros(5), np.array([-1, 0, 0, 0, 0]), np.array([0, 0, 0, 0, 10**9])):
-        np.savez(path, images=n, labels=labels)
-        with pytest.raises(Problem, match=r"'labels' in .*x\.npz"):
-            Images(path=str(path))
-
-
-def test_arrays_that_are_refused(tmp_path: Path) -> None:
-    good = np.zeros((4, 6, 6), np.float32)
-    path = tmp_path / "x.npy"
-
-    def says(array: NDArray[Any], message: str) -> None:
-        np.save(path, array, allow_pickle=True)
-        with pytest.raises(Problem, match=r"x\.npy " + message):
-            Images(path=str(path), size=6)
-
-    for bad in (1.01, -0.01, np.nan, np.inf):
-        array = good.copy()
-        array[2, 3, 4] = bad
-        says(array, r"has floats outside \[0, 1\], first in picture 2: scale them, or save bytes")
-    says(good.astype(np.int64), "holds int64: save bytes")
-    says(good.astype(complex), "holds complex128: save bytes")
-    says(good[0], "has shape")
-    says(good[:0], "has shape")
-    says(np.zeros((4, 6, 6, 4), np.uint8), "has shape")
-    says(np.array([{}], object), "holds Python objects")
-    np.savez(tmp_path / "x.npz", a=good, b=good)
-    with pytest.raises(Problem, match=r"x\.npz has the arrays a, b: name the one with the pictures 'images'"):
-        Images(path=str(tmp_path / "x.npz"))
-
-
-def test_what_is_kept_is_bounded_and_read_once() -> None:
-    read: list[int] = []
-
-    def one(row: int) -> Bytes:
-        read.append(row)
-        return np.full((1, 2, 2), row, np.uint8)
-
-    kept = Kept(one, 10, (1, 2, 2), keep=12)  # room for three pictures
-    rows = np.array([0, 2, 3, 9, 2, 3])
-    for _ in range(2):
-        assert kept(rows)[:, 0, 0, 0].tolist() == rows.tolist()
-    assert read == [0, 2, 3, 9, 3, 3, 9, 3]
-    assert pictures.KEEP == 1 << 30
 
 
 def test_real_sets(shared: Path) -> None:
