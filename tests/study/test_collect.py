@@ -1,0 +1,61 @@
+"""One tidy table from many directories."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from unbraid.errors import Problem
+from unbraid.study import Study, product
+from unbraid.study.collect import collect, wide, write_table
+
+
+def synthetic(folder: Path, runs: int, parts: int) -> None:
+    """Directories as runs leave them, whose scores are known: metric m of run r is r + m / 100."""
+    jobs = Study(runs=product(method="beta_vae", data="dsprites", beta=[1, 4], seed=range(runs // 2))).jobs()
+    for number, job in enumerate(jobs):
+        path = folder / job.name
+        path.mkdir()
+        score: dict[str, Any] = {"value": number, "low": None, "high": None, "null": 0.5, "warnings": []}
+        score["parts"] = {f"p{m}": number + m / 100 for m in range(parts)} | {"nested": {"10": 1.5}, "list": [1, 2]}
+        (path / "run.json").write_text(json.dumps(vars(job.plan)))
+        (path / "scores.json").write_text(json.dumps({"mig": score}))
+        (path / "evaluation.json").write_text(json.dumps({"quantities": {"elbo": -number}, "seconds": {"train": 2}}))
+
+
+def test_the_table_is_tidy_and_survives_both_formats(tmp_path: Path) -> None:
+    synthetic(tmp_path, 6, 2)
+    (tmp_path / "failed-run").mkdir()
+    (tmp_path / "failed-run" / "failed.json").write_text("{}")
+    table = collect(tmp_path)
+    assert set(table["metric"]) == {"mig", "mig.p0", "mig.p1", "mig.nested.10", "elbo", "seconds.train"}
+    assert len(table) == 6 * 6
+    assert set(zip(table["strength"], table["setting"], strict=True)) == {(1.0, "beta=1.0"), (4.0, "beta=4.0")}
+    assert set(table["strength_name"]) == {"beta"}
+    one = wide(table).set_index(["beta", "seed"]).loc[(4.0, 2)]
+    assert (one["mig"], one["mig.p1"], one["elbo"]) == (5.0, 5.01, -5.0)
+    parquet, csv = write_table(table, tmp_path / "table")
+    pd.testing.assert_frame_equal(pd.read_parquet(parquet), table)
+    assert pd.read_csv(csv)["value"].tolist() == pytest.approx(table["value"].tolist())
+
+
+def test_a_hundred_thousand_rows_in_seconds(tmp_path: Path) -> None:
+    synthetic(tmp_path, 1000, 96)
+    begin = time.process_time()
+    table = collect(tmp_path)
+    assert len(table) == 100_000
+    assert time.process_time() - begin < 10
+
+
+def test_nothing_and_damage_are_one_sentence(tmp_path: Path) -> None:
+    with pytest.raises(Problem, match="there is no scored run"):
+        collect(tmp_path)
+    synthetic(tmp_path, 2, 0)
+    next(tmp_path.glob("*/scores.json")).write_text("{")
+    with pytest.raises(Problem, match=r"scores.json is damaged"):
+        collect(tmp_path)

@@ -1,0 +1,40 @@
+"""The pool: workers that die, fail, or cannot start."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.study.toys import quiet_view
+from unbraid.errors import Problem
+from unbraid.study.local import run_all
+
+
+def tasks(path: Path, deaths: list[int]) -> list[dict[str, Any]]:
+    marks = str(path / "marks")
+    return [{"name": f"run{i}", "steps": 100, "deaths": d, "marks": marks} for i, d in enumerate(deaths)]
+
+
+def test_every_task_is_done_once(tmp_path: Path) -> None:
+    view = quiet_view(50)
+    run_all(tasks(tmp_path, [0] * 50), workers=2, view=view, failed=lambda *_: None, target="tests.study.toys:nothing")
+    done = (tmp_path / "marks").read_text().splitlines()
+    assert sorted(done) == sorted(view.finished) == sorted(f"run{i}" for i in range(50))
+
+
+def test_a_killed_worker_is_tried_again_once_and_then_recorded_with_its_signal(tmp_path: Path) -> None:
+    view, recorded = quiet_view(4), dict[str, str]()
+    given = tasks(tmp_path, [0, 1, 9, 0])
+    run_all(given, workers=2, view=view, failed=recorded.__setitem__, target="tests.study.toys:fragile")
+    assert sorted(view.finished) == ["run0", "run1", "run3"]
+    assert recorded == view.failures
+    assert recorded.keys() == {"run2"}
+    assert "killed by SIGKILL" in recorded["run2"]
+    assert (tmp_path / "marks").read_text().splitlines().count("run2") == 2
+
+
+def test_a_worker_that_cannot_start_is_one_sentence(tmp_path: Path) -> None:
+    with pytest.raises(Problem, match=r"no worker could be started: .*No module named 'nowhere'"):
+        run_all(tasks(tmp_path, [0]), workers=1, view=quiet_view(1), failed=lambda *_: None, target="nowhere:f")

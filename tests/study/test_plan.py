@@ -1,0 +1,132 @@
+"""Plans: combined, resolved and refused before anything trains."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.toys import Squares
+from unbraid import catalogue
+from unbraid.errors import Problem
+from unbraid.study import Study, chain, product, zipped
+from unbraid.study.plan import load, resolve, select
+
+STUDIES = Path(__file__).parents[2] / "studies"
+RUN = {"method": "beta_vae", "data": "dsprites"}
+
+
+def test_product_zip_and_chain_combine_as_their_names_say() -> None:
+    assert product(a=[1, 2], b="xy") == [{"a": 1, "b": "xy"}, {"a": 2, "b": "xy"}]
+    assert product(zipped(a=[1, 2], b=[3, 4], c=5), d=range(2)) == [
+        {"a": 1, "b": 3, "c": 5, "d": 0},
+        {"a": 1, "b": 3, "c": 5, "d": 1},
+        {"a": 2, "b": 4, "c": 5, "d": 0},
+        {"a": 2, "b": 4, "c": 5, "d": 1},
+    ]
+    assert chain(product(a=1), product(b=[2, 3])) == [{"a": 1}, {"b": 2}, {"b": 3}]
+    with pytest.raises(Problem, match="of 2, 3"):
+        zipped(a=[1, 2], b=[1, 2, 3])
+    with pytest.raises(Problem, match="'a' is set twice, to 1 and to 2"):
+        product(product(a=1), a=2)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"method": "beta_vea"}, "did you mean 'beta_vae'"),
+        ({"data": "dsprits"}, "did you mean 'dsprites'"),
+        ({"btea": 1}, "no argument of beta_vae on dsprites is called 'btea': did you mean 'beta'"),
+        ({"beta": "4"}, "beta of beta_vae on dsprites must be a float, not '4'"),
+        ({"steps": 1.5}, "steps of .* must be an int, not 1.5"),
+        ({"steps": 0}, "steps must be at least 1"),
+        ({"seed": -1}, "seed must be at least 0"),
+        ({"method": "dip_vae", "dip_variant": "iii"}, "did you mean 'ii'"),
+        ({"method": "ada_gvae", "data": "mnist"}, "ada_gvae eats Pairs, and 'mnist' gives only Images, Labelled"),
+        ({"data": "images"}, "images needs --path"),
+    ],
+)
+def test_what_cannot_work_is_refused(change: dict[str, Any], message: str) -> None:
+    with pytest.raises(Problem, match=message):
+        Study(runs=product([{**RUN, **change}])).jobs()
+
+
+def test_the_same_run_twice_is_refused_however_it_is_written() -> None:
+    names = {resolve({**RUN, "beta": beta}).name for beta in (4, 4.0, np.float64(4))}
+    assert len(names | {resolve(RUN).name}) == 1
+    with pytest.raises(Problem, match="runs 1 and 3 are the same: method=beta_vae, data=dsprites, beta=4 and"):
+        Study(runs=product([RUN], beta=[4, 5, 4.0])).jobs()
+
+
+def test_metrics_and_their_options_are_checked() -> None:
+    runs = product([RUN])
+    with pytest.raises(Problem, match="did you mean 'mig'"):
+        Study(runs=runs, metrics=["migg"]).jobs()
+    with pytest.raises(Problem, match="did you mean 'bins'"):
+        Study(runs=runs, metrics={"mig": {"bin": 3}}).jobs()
+    (job,) = Study(runs=runs, metrics={"downstream:gbt": {"predictor": "gbt", "sizes": (10, 100)}}).jobs()
+    assert job.evaluation["metrics"] == {"downstream:gbt": {"predictor": "gbt", "sizes": [10, 100]}}
+
+
+@pytest.mark.parametrize("name", catalogue.entries("methods"))
+def test_what_is_resolved_from_the_source_is_what_the_constructor_resolves(name: str) -> None:
+    entry = catalogue.find("methods", name)
+    given = {argument.name: argument.default for argument in entry.arguments}
+    assert entry.load()(Squares().spec, **given).arguments == entry.load()(Squares().spec).arguments == given
+
+
+@pytest.mark.parametrize("name", ["dsprites", "shapes3d", "color_dsprites", "noisy_dsprites"])
+def test_the_same_for_data_sets(name: str) -> None:
+    table = catalogue.find("data", name).load()(size=16)
+    assert resolve({"method": "vae", "data": name, "size": 16}).data_arguments == table.arguments
+    assert table.name == name
+
+
+def test_only_the_wanted_runs() -> None:
+    jobs = Study(runs=product([RUN], beta=[1, 2, 4], seed=range(3))).jobs()
+    chosen = select(jobs, ["beta=1,4,seed=2"])
+    assert [(job.plan.arguments["beta"], job.plan.seed) for job in chosen] == [(1.0, 2), (4.0, 2)]
+    with pytest.raises(Problem, match="did you mean 'beta'"):
+        select(jobs, ["bet=1"])
+    with pytest.raises(Problem, match="no run of the study has beta=3"):
+        select(jobs, ["beta=3"])
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("x = 1", "must define 'study = Study"),
+        ("x = 1\ny = x / 0", "line 2: ZeroDivisionError"),
+        ("x = 1\nx = (", "line 2: SyntaxError"),
+        ("from unbraid.study import *\nstudy = Study(runs=[])", "the study has no runs"),
+    ],
+)
+def test_a_bad_file_is_one_sentence(text: str, message: str, tmp_path: Path) -> None:
+    file = tmp_path / "bad.py"
+    file.write_text(text)
+    with pytest.raises(Problem, match=message):
+        load(file)
+
+
+def test_the_large_study_is_listed_without_data_files_torch_or_ray(tmp_path: Path) -> None:
+    words = ["study", str(STUDIES / "unsupervised_paper.py"), "--list", "--out", str(tmp_path / "none")]
+    program = (
+        f"import sys; from unbraid.cli import main; assert main({words!r}) == 0; "
+        "assert not {'torch', 'ray'} & sys.modules.keys()"
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", program], env={"UNBRAID_DATA": str(tmp_path)}, capture_output=True, text=True
+    )
+    assert result.returncode == 0, result.stderr
+    assert "12600 runs to do, 3,780,000,000 steps" in result.stdout
+    assert not (tmp_path / "none").exists()
+
+
+def test_the_small_study_has_six_objectives_with_three_strengths_and_seeds() -> None:
+    jobs = load(STUDIES / "unsupervised_small.py")
+    assert len({job.name for job in jobs}) == 6 * 3 * 3 * 2
+    assert {job.plan.data for job in jobs} == {"dsprites", "shapes3d"}

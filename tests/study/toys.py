@@ -1,0 +1,34 @@
+"""Small runs, and tasks that misbehave, for the tests of studies."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from unbraid.study.view import View
+
+SMALL = [{"data": "dsprites", "size": 16, "width": 4, "batch": 16}]
+
+
+def quiet_view(total: int) -> View:
+    return View("test", total=total, done=0, workers=2, left=100 * total, show=False)
+
+
+def nothing(task: dict[str, Any], tell: Callable[[int, float], None]) -> dict[str, Any]:
+    """Leaves a mark for each time that it is called."""
+    with Path(task["marks"]).open("a") as file:
+        file.write(task["name"] + "\n")
+    return {"status": "finished", "seconds": 0.0}
+
+
+def fragile(task: dict[str, Any], tell: Callable[[int, float], None]) -> dict[str, Any]:
+    """Kills its own process as often as the task says, then finishes."""
+    nothing(task, tell)
+    if Path(task["marks"]).read_text().splitlines().count(task["name"]) <= task["deaths"]:
+        os.kill(os.getpid(), signal.SIGKILL)
+        time.sleep(60)
+    return {"status": "finished", "seconds": 0.0}
