@@ -23,6 +23,7 @@ STAGES = [
     ["study"],
     ["reports"],
     ["api"],
+    ["reproduce"],
     ["cli"],
 ]
 RANK = {name: rank for rank, stage in enumerate(STAGES) for name in stage}
