@@ -1,0 +1,87 @@
+"""One run of a study: its numbers, its failures, and what is left of it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from tests.study.toys import SMALL
+from unbraid import api
+from unbraid.nets import decoder
+from unbraid.study import Study, product
+from unbraid.study.evaluate import image_nll
+from unbraid.study.execute import states, task, work
+from unbraid.study.plan import Job
+from unbraid.study.store import Bucket, Folder
+
+
+def one(metrics: list[str], **arguments: object) -> Job:
+    (job,) = Study(runs=product(SMALL, method="vae", steps=60, **arguments), metrics=metrics, points=300).jobs()
+    return job
+
+
+def do(job: Job, out: str) -> dict[str, object]:
+    return work(task(job, out), lambda step, loss: None)
+
+
+def test_a_run_of_a_study_is_the_run_that_python_would_make(tmp_path: Path) -> None:
+    job = one(["mig"])
+    assert do(job, str(tmp_path))["status"] == "finished"
+    table = api.load_data("dsprites", size=16)
+    method = api.build("vae", table, width=4)
+    run = api.fit(method, table, steps=60, batch=16, out=str(tmp_path / "python"), show=False)
+    assert run.path.name == job.name
+    weights = [p.read_bytes() for p in tmp_path.rglob("weights.safetensors")]
+    assert weights[0] == weights[1]
+    found = json.loads((tmp_path / job.name / "evaluation.json").read_text())["quantities"]
+    with np.load(tmp_path / job.name / "codes.npz") as arrays:
+        codes, kl = arrays["codes_z"].astype(float), arrays["kl_z"]
+    _, determinant = np.linalg.slogdet(np.corrcoef(codes.T))
+    assert found["kl"] == pytest.approx(kl.sum(), rel=1e-4)
+    assert found["total_correlation.mean"] == pytest.approx(-determinant / 2, rel=1e-4)
+    assert found["elbo"] == pytest.approx(-(found["reconstruction"] + found["kl"]))
+
+
+@pytest.mark.parametrize("likelihood", ["bernoulli", "gaussian"])
+def test_the_likelihood_of_pictures_is_the_decoders(likelihood: str) -> None:
+    torch.manual_seed(0)
+    net = decoder("mlp", (1, 8, 8), 3, width=4, likelihood=likelihood)
+    z, x = 5 * torch.randn(6, 3), torch.rand(6, 1, 8, 8)
+    torch.testing.assert_close(image_nll(net.mean(z), x, likelihood), net.nll(z, x), rtol=1e-4, atol=1e-3)
+
+
+def test_a_new_metric_trains_nothing_and_keeps_the_other_scores(tmp_path: Path) -> None:
+    do(one(["mig"]), str(tmp_path))
+    job = one(["modularity"])
+    assert states(Folder(tmp_path), [job]) == {job.name: "begun"}
+    stamp = (tmp_path / job.name / "weights.safetensors").stat().st_mtime_ns
+    do(job, str(tmp_path))
+    assert (tmp_path / job.name / "weights.safetensors").stat().st_mtime_ns == stamp
+    assert json.loads((tmp_path / job.name / "scores.json").read_text()).keys() == {"mig", "modularity"}
+    assert states(Folder(tmp_path), [job, one(["mig"])]) == {job.name: "finished"}
+
+
+def test_a_failure_is_recorded_with_its_reason(tmp_path: Path) -> None:
+    job = one(["mig"], lr=1e30)
+    outcome = do(job, str(tmp_path))
+    assert outcome["status"] == "failed"
+    assert states(Folder(tmp_path), [job]) == {job.name: "failed"}
+    record = json.loads((tmp_path / job.name / "failed.json").read_text())
+    assert record["reason"] == outcome["reason"]
+    assert "became" in record["reason"]
+
+
+@pytest.mark.parametrize("scheme", ["memory", "file"])
+def test_a_url_gets_the_finished_directory(scheme: str, tmp_path: Path) -> None:
+    url = f"{scheme}://{tmp_path}/far"
+    job = one(["mig"])
+    assert do(job, url)["status"] == "finished"
+    store = Bucket(url)
+    assert states(store, [job]) == {job.name: "finished"}
+    assert store.read_all("weights.safetensors")[job.name]
+    assert not store.read_all("state.pt")
+    assert not store.read_all("lock")
