@@ -37,7 +37,7 @@ class Nodes:
             "include_dashboard": False,
             "object_store_memory": 80_000_000,
         }
-        self.cluster = Cluster(initialize_head=True, head_node_args=head)
+        self.cluster: Any = Cluster(initialize_head=True, head_node_args=head)
         self.nodes = [self.add(), self.add()]
 
     def add(self) -> Any:
@@ -49,7 +49,7 @@ class Nodes:
 
 @pytest.fixture(scope="module")
 def nodes() -> Iterator[Nodes]:
-    ray = pytest.importorskip("ray")
+    ray: Any = pytest.importorskip("ray")
     with pytest.MonkeyPatch.context() as patch:  # Ray would turn the loopback address into the machine's other one
         patch.setattr("ray._private.services.get_node_ip_address", lambda address=None: LOOPBACK)
         nodes = Nodes()
