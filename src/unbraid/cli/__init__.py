@@ -1,11 +1,11 @@
-"""The command line: list | run | score | study | collect | report | data."""
+"""The command line: run | score | report | study | collect | reproduce | list | data."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
 
-from unbraid.cli import data, listing, report, run, score, study
+from unbraid.cli import data, listing, report, reproduce, run, score, study
 from unbraid.cli.parser import Parser
 from unbraid.errors import Problem
 
@@ -18,7 +18,7 @@ def main(words: Sequence[str] | None = None) -> int:
             return run.main(words[1:])
         parser = Parser(prog="unbraid", description="Learn disentangled representations and measure them.")
         commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True, parser_class=Parser)
-        for module in (run, score, study, report, listing, data):
+        for module in (run, score, report, study, reproduce, listing, data):
             module.add(commands)
         arguments = parser.parse(words)
         code: int = arguments.main(arguments)
