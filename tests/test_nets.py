@@ -30,6 +30,31 @@ def test_the_network_of_the_study_at_64() -> None:
     assert [m.out_features for m in decoder.modules() if isinstance(m, nn.Linear)] == [256, 1024]
 
 
+@pytest.mark.parametrize(
+    ("side", "strides"), [(28, [2, 1, 2, 1, 2]), (64, [2, 1, 2, 1, 2, 1, 2]), (96, [2, 1, 2, 1, 2, 1, 2])]
+)
+def test_the_network_for_two_sets_has_the_layers_of_the_paper(side: int, strides: list[int]) -> None:
+    """5 convolutions and a dense layer at 28x28, 8 layers at 64x64 and 96x96, and the same backwards."""
+    encoder = nets.encoder("contrast", (3, side, side), 48, width=32)
+    decoder = nets.decoder("contrast", (3, side, side), 24, width=32, likelihood="gaussian")
+    for net, kind, expected in ((encoder, nn.Conv2d, strides), (decoder, nn.ConvTranspose2d, strides[::-1])):
+        found = [m.stride[0] for m in net.modules() if isinstance(m, kind)]
+        assert found == expected
+        assert sum(isinstance(m, nn.Linear) for m in net.modules()) == 1
+        assert sum(isinstance(m, nn.GroupNorm) for m in net.modules()) == len(strides) - (kind is nn.ConvTranspose2d)
+
+
+def test_an_image_does_not_see_the_others_of_its_batch() -> None:
+    net = nets.encoder("contrast", (1, 28, 28), 5, width=8)
+    x = torch.rand(4, 1, 28, 28)
+    torch.testing.assert_close(net(x)[:1], net(x[:1]))
+
+
+def test_vectors_of_features_get_dense_layers() -> None:
+    net = nets.encoder("contrast", (1, 1, 40), 5, width=2)
+    assert [m.out_features for m in net.modules() if isinstance(m, nn.Linear)] == [32, 16, 5]
+
+
 @pytest.mark.parametrize("net", nets.NETS)
 @pytest.mark.parametrize("shape", [(1, 64, 64), (3, 32, 32), (1, 28, 28), (3, 96, 96), (1, 12, 12)])
 def test_decoders_mirror_encoders_at_every_size(net: str, shape: tuple[int, int, int]) -> None:

@@ -1,0 +1,91 @@
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from unbraid.metrics.contract import Score
+from unbraid.metrics.two_sets import compare, explained, probe
+
+N = 600
+
+
+Blocks = dict[str, NDArray[np.float64]]
+
+
+def world(leak: float = 0.0, shift: float = 0.0) -> tuple[Blocks, Blocks, NDArray[np.int64]]:
+    """Salient codes are three clouds, one for each class, and 0 on backgrounds; z is noise, or leaks the class."""
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, 3, N)
+    s = 8 * np.eye(3)[labels] + rng.normal(size=(N, 3))
+    z = rng.normal(size=(N, 4)) + shift
+    z[:, :3] += leak * s
+    background = {"s": np.zeros((N, 3)), "z": rng.normal(size=(N, 4))}
+    return {"s": s, "z": z}, background, labels
+
+
+def scores(leak: float = 0.0, shift: float = 0.0) -> dict[str, Score]:
+    target, background, labels = world(leak, shift)
+    sigma = {"s": np.full((N, 3), 0.1), "z": np.full((N, 4), 0.01)}
+    return compare(target, background, labels, (sigma, sigma))
+
+
+def test_a_perfect_split_scores_perfectly() -> None:
+    found = scores()
+    assert found["clustering_s"].value > 0.98
+    assert found["class_from_s"].value > 0.98
+    assert found["class_from_s"].parts["per_class"] == pytest.approx([1, 1, 1], abs=0.03)
+    assert found["class_from_z"].value == pytest.approx(1 / 3, abs=0.1)
+    assert found["set_from_z"].value == pytest.approx(0.5, abs=0.1)
+    assert found["z_from_s"].value < 0.02
+    assert found["salience"].value == pytest.approx(3 * 0.1**2)
+    assert found["w2_z"].parts["excess"] == pytest.approx(0, abs=0.05)
+
+
+def test_a_leak_is_seen() -> None:
+    found = scores(leak=1.0)
+    assert found["class_from_z"].value > 0.9
+    assert found["z_from_s"].value > 0.8
+    assert found["set_from_z"].value > 0.9
+
+
+def test_common_codes_that_differ_between_the_sets_are_seen() -> None:
+    same, moved = scores(), scores(shift=1.0)
+    assert moved["w2_z"].value > same["w2_z"].value + 2
+    assert moved["set_from_z"].value > 0.8
+    assert moved["class_from_z"].value == pytest.approx(same["class_from_z"].value, abs=0.05)
+
+
+def test_r2_is_one_for_a_linear_image_and_zero_by_chance() -> None:
+    rng = np.random.default_rng(1)
+    s = rng.normal(size=(N, 3))
+    blocks = {"s": s, "z": s @ rng.normal(size=(3, 5)) + 7}
+    found = explained(blocks, rng)
+    assert found.value == pytest.approx(1, abs=1e-4)
+    assert found.null is not None
+    assert found.null < 0.05
+
+
+def test_the_probe_finds_what_a_least_squares_classifier_finds() -> None:
+    """Two Gaussian classes at distance 2: no classifier does better than Phi(1), and this one gets there."""
+    rng = np.random.default_rng(2)
+    labels = rng.integers(0, 2, 6000)
+    codes = rng.normal(size=(6000, 1)) * 3 + 6 * labels[:, None]
+    assert probe(codes, labels, rng).value == pytest.approx(0.5 * (1 + math.erf(1 / math.sqrt(2))), abs=0.02)
+
+
+def test_without_classes_or_a_salient_block_the_other_scores_remain() -> None:
+    target, background, _ = world()
+    assert set(compare(target, background, None, ({}, {}))) == {"set_from_z", "w2_z", "z_from_s", "salience"}
+    only = compare({"z": target["z"]}, {"z": background["z"]}, None, ({}, {}))
+    assert set(only) == {"set_from_z", "w2_z"}
+
+
+def test_what_cannot_be_scored_says_why() -> None:
+    target, background, labels = world()
+    few = {name: block[:6] for name, block in target.items()}
+    found = compare(few, background, labels[:6], ({}, {}))
+    assert math.isnan(found["clustering_s"].value)
+    assert "too few to cluster" in found["clustering_s"].warnings[0]
