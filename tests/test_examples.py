@@ -15,6 +15,7 @@ ARGUMENTS = {
     "pairs.py": ["20"],
     "own_images.py": ["pictures.npy", "20"],
     "own_method.py": ["20"],
+    "target_background.py": ["20"],
     "impossibility.py": ["500", "impossibility.png"],
 }
 MAKES = {"impossibility.py": "impossibility.png"}  # the others make the report of a run
