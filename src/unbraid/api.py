@@ -37,7 +37,8 @@ def build(name: str, data: Table, *, seed: int = 0, **arguments: Any) -> Method[
 def load_run(path: Path | str, method: type[Method[Any]] | None = None) -> Method[Any]:
     """The trained method of a run's directory, ready to encode; a method of your own is given as its class."""
     run = Run(path)
-    spec = Spec(**{name: tuple(v) if isinstance(v, list) else v for name, v in run.config["spec"].items()})
+    saved: dict[str, Any] = {n: tuple(v) if isinstance(v, list) else v for n, v in run.config["spec"].items()}
+    spec = Spec(**saved)
     kind = method or catalogue.find("methods", run.plan.method).load()
     try:
         loaded: Method[Any] = kind(spec, **run.plan.arguments)
