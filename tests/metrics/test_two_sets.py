@@ -89,3 +89,11 @@ def test_what_cannot_be_scored_says_why() -> None:
     found = compare(few, background, labels[:6], ({}, {}))
     assert math.isnan(found["clustering_s"].value)
     assert "too few to cluster" in found["clustering_s"].warnings[0]
+
+
+def test_the_distance_is_between_draws_of_the_codes() -> None:
+    """Means of variance 1 with a standard deviation of 2 give draws of variance 5 in each of four latents."""
+    target, background, _ = world()
+    wide = {"z": np.full((N, 4), 2.0)}
+    found = compare({"z": target["z"]}, {"z": background["z"]}, None, (wide, wide))
+    assert found["w2_z"].parts["trace"] == pytest.approx(20, rel=0.1)
