@@ -160,12 +160,18 @@ def split(n: int, train: int | None, rng: np.random.Generator) -> tuple[Ints, In
 
 
 def parallel(work: Callable[[T], R], items: Iterable[T], jobs: int) -> list[R]:
-    """The results in order, over threads; 0 jobs means as many as there are cores for this process."""
+    """The results in order, over threads; 0 jobs means as many as there are cores for this process.
+
+    Linear algebra keeps to one thread in each: how many there are must change neither a value nor the load.
+    """
+    from threadpoolctl import threadpool_limits
+
     jobs = jobs or len(os.sched_getaffinity(0))
-    if jobs == 1:
-        return [work(item) for item in items]
-    with ThreadPoolExecutor(jobs) as pool:
-        return list(pool.map(work, items))
+    with threadpool_limits(1):
+        if jobs == 1:
+            return [work(item) for item in items]
+        with ThreadPoolExecutor(jobs) as pool:
+            return list(pool.map(work, items))
 
 
 @contextmanager
@@ -175,6 +181,7 @@ def quiet() -> Iterator[None]:
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
+        warnings.filterwarnings("ignore", r"`sklearn\.utils\.parallel\.delayed`")  # of its own use, in threads
         yield
 
 
