@@ -54,5 +54,7 @@ class Progress:
         self.bar.update(self.task, completed=step, rate=speed, terms=terms)
         if not self.console.is_terminal and (now - self.line > LINE_SECONDS or step == self.total):
             left = f", {(self.total - step) / rate:.0f} s left" if rate and step < self.total else ""
-            self.console.print(f"{self.title}: step {step} of {self.total}{speed and ', '}{speed}{left}: {terms}", soft_wrap=True)
+            self.console.print(
+                f"{self.title}: step {step} of {self.total}{speed and ', '}{speed}{left}: {terms}", soft_wrap=True
+            )
             self.line = now
