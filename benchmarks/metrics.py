@@ -24,7 +24,7 @@ from typing import Any
 import metrics_reference as reference  # type: ignore[import-not-found]
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+from threadpoolctl import threadpool_limits
 
 from unbraid.metrics.beta_vae_score import beta_vae_score
 from unbraid.metrics.dci import dci
