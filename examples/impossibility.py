@@ -1,9 +1,9 @@
 """Why unlabelled data alone cannot tell a disentangled code from an entangled one.
 
-python examples/impossibility.py [rows] [picture]
+python examples/impossibility.py [rows] [picture] [dimensions]
 
-A perfect code z of four independent factors, and f(z), the map of the impossibility theorem: the same distribution,
-every coordinate a mixture of all factors. Scores of both, and a picture.
+A perfect code z of independent factors (four, unless said otherwise), and f(z), the map of the impossibility theorem:
+the same distribution, every coordinate a mixture of all factors. Scores of both, and a picture.
 """
 
 import sys
@@ -36,7 +36,7 @@ CODE, THROUGH, INK = "#2563a8", "#c2571a", "#1f2933"
 
 def codes(marginal: Marginal, rows: int) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
     """z, f(z), and the factors: the tenth of its distribution in which each coordinate of z lies."""
-    u = torch.rand(rows, 4, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    u = torch.rand(rows, dimensions, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
     z = marginal.quantile(u)
     return z.numpy(), entangle(z, marginal=marginal).numpy(), (10 * u).long().numpy()
 
@@ -80,6 +80,7 @@ def picture(scores: dict[str, tuple[float, float, float]], path: str) -> None:
 
 rows = int(sys.argv[1]) if len(sys.argv) > 1 else 10_000
 path = sys.argv[2] if len(sys.argv) > 2 else "impossibility.png"
+dimensions = int(sys.argv[3]) if len(sys.argv) > 3 else 4
 uniform, normal = table(UNIFORM, rows), table(NORMAL, rows)
 print("| metric | uniform: z | f(z) | chance | normal: z | f(z) | chance |")
 print("|---|" + "---:|" * 6)
