@@ -62,9 +62,9 @@ def represent(
         write(run.path / "codes.csv", lines(table, background, arrays))
         if pictures and {"codes_s", "codes_z"} <= codes.keys():
             pictures |= draw_apart(method, table, background, examples, others[:EXAMPLES])
-    run.write_arrays("codes.npz", **arrays)
     if pictures:
         run.write_arrays("pictures.npz", **pictures)
+    run.write_arrays("codes.npz", **arrays)  # last: where it is, all is there
     return arrays
 
 
