@@ -2,7 +2,7 @@
 
 After Locatello et al. 2019 (arXiv:1811.12359): can disentanglement be learned, and chosen, without supervision? The
 networks are half as wide, the images half as large and the training a hundred times shorter than there, with ten
-times the learning rate. The capacity of annealed_vae grows over the first two thirds of the training, hundreds of
+times the learning rate. The capacity of annealed_vae grows over the first two thirds of the training, fifty
 times faster than there, and its gamma is 4: with 10 or more the encoder fills so fast a ramp with a constant shift of
 its means, and the decoder never learns to read the code (the reconstruction stays that of the mean image).
 """
