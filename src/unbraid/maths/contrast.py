@@ -14,7 +14,11 @@ def supcon(z: Tensor, y: Tensor, temperature: float) -> Tensor:
     anchors that have a positive, another sample with the same y; 0 where none has. With y that names the instance, of
     which there are two views, it is InfoNCE with the cosine (NT-Xent).
     """
-    z = F.normalize(z, dim=-1)
+    return supcon_of_units(F.normalize(z, dim=-1), y, temperature)
+
+
+def supcon_of_units(z: Tensor, y: Tensor, temperature: float) -> Tensor:
+    """The same of codes that have length one: its gradient is that at the vector which enters the dot products."""
     own = torch.eye(len(z), dtype=torch.bool, device=z.device)
     logits = (z @ z.T / temperature).masked_fill(own, torch.finfo(z.dtype).min)  # [n, n]
     positive = (y[:, None] == y) & ~own
