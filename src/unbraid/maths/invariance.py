@@ -1,0 +1,51 @@
+"""What makes a code say nothing of a nuisance: gradient reversal, and the distance between groups of codes."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import torch
+from torch import Tensor
+
+
+def reverse(z: Tensor, strength: float) -> Tensor:
+    """z itself, with a gradient that is -strength times as large (Ganin et al. 2016, arXiv:1505.07818)."""
+    reversed_: Tensor = _Reversal.apply(z, strength)  # type: ignore[no-untyped-call]
+    return reversed_
+
+
+class _Reversal(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, z: Tensor, strength: float) -> Tensor:
+        ctx.strength = strength
+        return z.view_as(z)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None]:
+        return -ctx.strength * gradients[0], None
+
+
+def fourier_features(z: Tensor, frequencies: Tensor, phases: Tensor, bandwidth: float) -> Tensor:
+    """phi with E[phi(a) . phi(b)] = exp(-|a - b|^2 / bandwidth), Rahimi and Recht 2007. [n, d] -> [n, features]
+
+    The mean is over frequencies [d, features] from a standard normal and phases [features] uniform on a whole turn.
+    """
+    scale = math.sqrt(2 / phases.numel())
+    return scale * torch.cos(math.sqrt(2 / bandwidth) * z @ frequencies + phases)
+
+
+def group_mmd(z: Tensor, group: Tensor, *, features: int = 500, bandwidth: float = 1.0) -> Tensor:
+    """The squared distance between the mean of phi in each group and over all, summed over groups. [n, d], [n] -> []
+
+    Louizos et al. 2016 (arXiv:1511.00830, eq. 10 and 11 for two groups); features are drawn anew at each call.
+
+    Args:
+        features: number of random features
+        bandwidth: gamma of the kernel exp(-|a - b|^2 / gamma)
+    """
+    frequencies = torch.randn(z.shape[1], features, device=z.device, dtype=z.dtype)
+    phases = 2 * math.pi * torch.rand(features, device=z.device, dtype=z.dtype)
+    phi = fourier_features(z, frequencies, phases, bandwidth)
+    means = torch.stack([phi[group == value].mean(0) for value in set(group.tolist())])  # [groups, features]
+    return ((means - phi.mean(0)) ** 2).sum()
