@@ -47,6 +47,7 @@ class Method(Configured, nn.Module, ABC, Generic[B]):
 
     eats: ClassVar[type[Batch]]
     solved: ClassVar[bool] = False  # by solve(), once, in place of the loop
+    game: ClassVar[bool] = False  # groups play against each other: none of their losses need fall
     spec: Spec
     lr: float
 
@@ -77,6 +78,15 @@ class Method(Configured, nn.Module, ABC, Generic[B]):
     def decode(self, blocks: dict[str, Tensor]) -> Tensor | None:
         """Images in [0, 1] from blocks of codes, where there is a decoder."""
         return None
+
+    def classify(self, x: Tensor) -> Tensor | None:
+        """Logits of the classes, [b, classes], where there is a classifier; deterministic, in the order of x."""
+        return None
+
+    @property
+    def units(self) -> dict[str, list[int]]:
+        """Of each block whose features have several dimensions, the feature that each latent belongs to."""
+        return {}
 
     def solve(self, data: Table) -> None:
         """Sets the weights to the minimum of the loss over a whole data set, where `solved` is true."""
