@@ -30,7 +30,7 @@ def encoder(net: str, shape: Shape, outputs: int, *, width: int) -> nn.Module:
     """
     net = _for_features(net, shape)
     if net == "conv":
-        channels, side = _pyramid(shape, width)
+        channels, side = pyramid(shape, width)
         layers: list[nn.Module] = []
         for depth, (before, after) in enumerate(zip([shape[0], *channels], channels, strict=False)):
             layers += [_down(before, after, depth), nn.ReLU()]
@@ -50,7 +50,7 @@ def decoder(net: str, shape: Shape, inputs: int, *, width: int, likelihood: str)
     """Codes [b, inputs] -> images [b, c, h, w]; the mirror image of the encoder."""
     net = _for_features(net, shape)
     if net == "conv":
-        channels, side = _pyramid(shape, width)
+        channels, side = pyramid(shape, width)
         top = channels[-1]
         layers: list[nn.Module] = [nn.Linear(inputs, 256), nn.ReLU(), nn.Linear(256, top * side**2), nn.ReLU()]
         layers += [nn.Unflatten(1, (top, side, side))]
@@ -130,7 +130,7 @@ LIKELIHOODS = ("bernoulli", "gaussian")
 NETS = ("conv", "mlp", "dense", "contrast")
 
 
-def _pyramid(shape: Shape, width: int) -> tuple[list[int], int]:
+def pyramid(shape: Shape, width: int) -> tuple[list[int], int]:
     """Channels of each convolution, and the side of the last feature map."""
     _, height, side = shape
     if height != side or side < 8 or side % 4:
