@@ -20,6 +20,7 @@ from unbraid.train import Trainer, fit
 
 NAMES = sorted(catalogue.entries("methods"))
 TRAINED = [name for name in NAMES if not catalogue.find("methods", name).traits.get("solved")]
+FALLING = [name for name in TRAINED if not catalogue.find("methods", name).traits.get("game")]
 SOLVED = sorted(set(NAMES) - set(TRAINED))
 TABLE = Squares()
 
@@ -137,7 +138,7 @@ def test_an_unknown_argument_fails_at_once(name: str) -> None:
         build(name, no_such_argument=1)
 
 
-@pytest.mark.parametrize("name", TRAINED)
+@pytest.mark.parametrize("name", FALLING)
 def test_the_loss_falls_on_a_small_problem(name: str) -> None:
     entry = catalogue.find("methods", name)
     quick: dict[str, Any] = {a.name: 3e-3 for a in entry.arguments if a.name == "lr"}

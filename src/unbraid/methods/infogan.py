@@ -1,0 +1,83 @@
+"""InfoGAN: a generator whose images tell the codes they are drawn from, Chen et al. 2016 (arXiv:1606.03657, eq. 6).
+
+    min over G, Q  max over D  E_x[log D(x)] + E_z,c[log(1 - D(G(z, c)))] - lambda L_I(G, Q)
+    L_I = H(c) + E_z,c[log Q(c|G(z, c))]  <=  I(c; G(z, c))
+
+Paper -> here: lambda is `info`; c are `codes` and z are `noise` draws from U[-1, 1]; Q(c|x) = N(mean(x), 1) shares the
+layers of D. The group `model` holds D and Q, which encodes, the group `generator` holds G. Neither moves the other.
+
+Differs from the paper: G minimises -log D(G(z, c)), the form that does not saturate; networks, spectral norm and rates
+are those with which Lin et al. 2020 (arXiv:1906.06034) compare it, without categorical codes.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from unbraid.data.batch import Images
+from unbraid.data.table import Spec
+from unbraid.methods import gan
+from unbraid.methods.contract import Group, Loss, Method, minimise
+
+
+class InfoGAN(Method[Images]):
+    """Codes of a generator, read back from images by Q; block `z` holds Q's means (the paper's c).
+
+    Args:
+        info: weight of the information between codes and images
+        codes: number of dimensions of the code
+        noise: number of dimensions of the noise, which is held at 0 in decoding
+        width: channels of the first convolution
+        lr: learning rate of Adam for discriminator and Q
+        generator_lr: learning rate of the generator's Adam
+    """
+
+    eats = Images
+    game = True
+
+    def __init__(
+        self,
+        spec: Spec,
+        *,
+        info: float = 0.05,
+        codes: int = 5,
+        noise: int = 5,
+        width: int = 32,
+        lr: float = 2e-3,
+        generator_lr: float = 1e-3,
+    ) -> None:
+        super().__init__(spec, lr=lr)
+        self.info, self.codes, self.noise, self.generator_lr = info, codes, noise, generator_lr
+        self.discriminator = gan.Discriminator(spec.shape, codes, width)
+        self.generator = gan.Generator(spec.shape, codes + noise, width)
+
+    def groups(self) -> dict[str, Group]:
+        return {
+            "model": Group(list(self.discriminator.parameters()), self.lr, (0.5, 0.999)),
+            "generator": Group(list(self.generator.parameters()), self.generator_lr, (0.5, 0.999)),
+        }
+
+    def losses(self, batch: Images, step: int) -> dict[str, Loss]:
+        c, z = (gan.uniform(len(batch.x), d, batch.x) for d in (self.codes, self.noise))
+        game = gan.play(self.discriminator, batch.x, self.generator(torch.cat([c, z], 1)), c)
+        return {
+            "model": minimise(game.judged + self.info * game.nll, judged=game.judged),
+            "generator": minimise(
+                game.fooled + self.info * game.nll,
+                fooled=game.fooled,
+                information=game.information,
+                error=game.error,
+            ),
+        }
+
+    def after_step(self, step: int) -> None:
+        gan.settle(self)
+
+    def encode(self, x: Tensor) -> dict[str, Tensor]:
+        return {"z": self.discriminator(x)[1]}
+
+    def decode(self, blocks: dict[str, Tensor]) -> Tensor:
+        c = blocks["z"]
+        images: Tensor = self.generator(torch.cat([c, c.new_zeros(len(c), self.noise)], 1))
+        return images
