@@ -17,6 +17,7 @@ from unbraid.errors import Problem, unknown
 
 HERE = Path(__file__).parent
 KINDS = {"methods": "method", "data": "data set", "metrics": "metric"}
+FOLDERS = {"metrics": ("metrics", "model_metrics")}  # of a kind, where it is not the kind's name
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,7 @@ class Argument:
 class Entry:
     """A method, data set or metric: the class or function named like its file."""
 
-    kind: str
+    folder: str
     name: str
     summary: str
     definition: str
@@ -41,13 +42,14 @@ class Entry:
 
     def load(self) -> Any:
         """The class or function itself."""
-        return getattr(importlib.import_module(f"unbraid.{self.kind}.{self.name}"), self.definition)
+        return getattr(importlib.import_module(f"unbraid.{self.folder}.{self.name}"), self.definition)
 
 
 @cache
 def entries(kind: str) -> dict[str, Entry]:
     """All entries of a kind: 'methods', 'data' or 'metrics'."""
-    found = (_read(kind, path) for path in sorted((HERE / kind).glob("*.py")))
+    folders = FOLDERS.get(kind, (kind,))
+    found = (_read(folder, path) for folder in folders for path in sorted((HERE / folder).glob("*.py")))
     return {entry.name: entry for entry in found if entry}
 
 
@@ -56,6 +58,11 @@ def find(kind: str, name: str) -> Entry:
     if name not in known:
         raise unknown(KINDS[kind], name, known)
     return known[name]
+
+
+def of_models() -> tuple[str, ...]:
+    """The metrics that need the model, not its codes alone."""
+    return tuple(name for name, entry in entries("metrics").items() if entry.folder == "model_metrics")
 
 
 def check(entry: Entry, given: dict[str, Any]) -> None:
@@ -82,7 +89,7 @@ def signature(file: str, function: str) -> tuple[Argument, ...]:
     raise LookupError(f"{file} has no function {function}")
 
 
-def _read(kind: str, path: Path) -> Entry | None:
+def _read(folder: str, path: Path) -> Entry | None:
     tree = ast.parse(path.read_text())
     for node in tree.body:
         if not isinstance(node, ast.ClassDef | ast.FunctionDef):
@@ -95,7 +102,7 @@ def _read(kind: str, path: Path) -> Entry | None:
             function = next((f for f in node.body if getattr(f, "name", "") == "__init__"), node)  # type: ignore[assignment]
         arguments = _arguments(function, ast.get_docstring(node) or "") if isinstance(function, ast.FunctionDef) else []
         summary = (ast.get_docstring(tree) or "").split("\n")[0]
-        return Entry(kind, path.stem, summary, node.name, tuple(arguments), traits)
+        return Entry(folder, path.stem, summary, node.name, tuple(arguments), traits)
     return None
 
 

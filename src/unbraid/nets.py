@@ -15,6 +15,7 @@ from unbraid.errors import Problem, unknown
 Shape = tuple[int, int, int]
 Likelihood = Literal["bernoulli", "gaussian"]
 
+TRANSLATOR_EDGE = 0.01  # pixels are taken to be this far from 0 and 1
 GAUSSIAN_SCALE = 0.1  # standard deviation of the gaussian likelihood, for images in [0, 1]
 
 
@@ -91,6 +92,35 @@ class JointCritic(nn.Module):
         first, second = self.judge(torch.cat([F.leaky_relu(self.look(x), 0.2), code], -1)).unbind(-1)
         difference: Tensor = first - second
         return difference
+
+
+class Translator(nn.Module):
+    """Images -> logits of images; before it has learned anything, those of the images themselves.
+
+    Two convolutions halve the image, two bring it back, and what they say is added to the logits of the input. The
+    weights are always the same at the start: a task's difficulty must not depend on a draw.
+    """
+
+    def __init__(self, shape: Shape, *, width: int) -> None:
+        super().__init__()
+        if shape[1] % 4 or shape[2] % 4:
+            raise Problem(f"a translator needs images with sides divisible by 4, not {shape[1]}x{shape[2]}")
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(0)
+            down = [nn.Conv2d(shape[0], width, 4, 2, 1), nn.ReLU(), nn.Conv2d(width, 2 * width, 4, 2, 1), nn.ReLU()]
+            up = [
+                nn.ConvTranspose2d(2 * width, width, 4, 2, 1),
+                nn.ReLU(),
+                nn.ConvTranspose2d(width, shape[0], 4, 2, 1),
+            ]
+        nn.init.zeros_(up[-1].weight)
+        nn.init.zeros_(up[-1].bias)
+        self.net = nn.Sequential(*down, *up)
+
+    def forward(self, u: Tensor) -> Tensor:
+        """[b, c, h, w] -> [b, c, h, w]"""
+        logits: Tensor = torch.logit(u, TRANSLATOR_EDGE) + self.net(u)
+        return logits
 
 
 class Decoder(nn.Module):

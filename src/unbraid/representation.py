@@ -33,7 +33,8 @@ def represent(
     """Writes codes.npz and pictures.npz of a run, and gives the arrays of the first.
 
     codes_<block> [n, d], kl_<block> [d] (mean KL to the prior in nats, where the code is Gaussian), factors [n, k],
-    factor_names [k], rows [n]. Of a target with a background also: label (the factor that is the class, or nothing),
+    factor_names [k], rows [n], units_<block> [d] (the feature that each latent belongs to, where features have several
+    dimensions). Of a target with a background also: label (the factor that is the class, or nothing),
     scale_<block> [n, d] (standard deviations, where the code is Gaussian), background_rows [m], background_<block>
     [m, d], background_scale_<block>.
 
@@ -50,7 +51,8 @@ def represent(
         raise Problem(f"there is no image {image}: {table.name} has the rows 0 to {len(table) - 1}")
     codes = encode(method, table, rows)
     factors = {"factors": table.values(rows), "factor_names": np.array([f.name for f in table.factors], dtype=str)}
-    arrays = {**codes, **factors, "rows": rows}
+    units = {f"units_{block}": np.array(of, dtype=np.int64) for block, of in method.units.items()}
+    arrays = {**codes, **units, **factors, "rows": rows}
     examples = np.concatenate([rows[:1] if image is None else [image], rows[1:EXAMPLES]]).astype(np.int64)
     pictures = draw(method, table, examples, codes)
     background = table.background or data.background

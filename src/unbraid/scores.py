@@ -8,26 +8,46 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from unbraid import catalogue
 from unbraid.errors import Problem
 from unbraid.metrics.contract import Score
 from unbraid.metrics.suite import score as score_arrays
 from unbraid.metrics.two_sets import compare
 from unbraid.run import Run, read_arrays
 
+Units = list[int] | None
+
 
 def score(run: Run, *, block: str | None = None, metrics: list[str] | None = None, seed: int = 0) -> dict[str, Score]:
     """Scores the codes of a run and writes scores.json; those of a target and a background also against each other.
 
+    Metrics that need the model are taken of the run's method and data set, which are loaded again.
+
     Args:
         block: of the code; the first unless given
-        metrics: their names; the default suite unless given
+        metrics: their names, to be added to the scores that are there; the default suite unless given
         seed: of whatever the metrics draw
     """
-    scores = score_file(run.path / "codes.npz", block=block, metrics=metrics, seed=seed)
+    of_model = [name for name in metrics or () if name in catalogue.of_models()]
+    of_codes = None if metrics is None else [name for name in metrics if name not in of_model]
+    scores: dict[str, Score] = {}
+    if of_codes is None or of_codes:
+        scores = score_file(run.path / "codes.npz", block=block, metrics=of_codes, seed=seed)
     if metrics is None:
         scores |= score_two_sets(run.arrays("codes.npz"), seed=seed)
-    run.write_json("scores.json", {name: value.as_dict() for name, value in scores.items()})
+    if of_model:
+        scores |= _measure(run, of_model, seed)
+    kept = {} if metrics is None else run.scores()
+    run.write_json("scores.json", kept | {name: value.as_dict() for name, value in scores.items()})
     return scores
+
+
+def _measure(run: Run, metrics: list[str], seed: int) -> dict[str, Score]:
+    from unbraid.loading import load_data, load_run  # torch is not needed for codes
+    from unbraid.model_metrics.contract import measure
+
+    data = load_data(run.plan.data, **run.plan.data_arguments)
+    return measure(load_run(run.path), data.test or data, metrics=metrics, seed=seed)
 
 
 def score_file(
@@ -35,13 +55,13 @@ def score_file(
 ) -> dict[str, Score]:
     """Scores an npz file with the arrays `codes` [n, d] (or `codes_<block>`) and `factors` [n, k]."""
     arrays = read_arrays(Path(path))
-    codes = _codes(arrays, block, Path(path))
+    codes, units = _codes(arrays, block, Path(path))
     if "factors" not in arrays:
         raise Problem(f"{path} has no array 'factors' [n, k]: there is nothing to score the codes against")
     if arrays["factors"].ndim == 2 and arrays["factors"].shape[1] == 0:
         return {}
     names = [str(name) for name in arrays["factor_names"]] if "factor_names" in arrays else None
-    return score_arrays(codes, arrays["factors"], metrics=metrics, seed=seed, names=names)
+    return score_arrays(codes, arrays["factors"], metrics=metrics, seed=seed, names=names, units=units)
 
 
 def score_two_sets(arrays: dict[str, NDArray[Any]], *, seed: int = 0) -> dict[str, Score]:
@@ -63,12 +83,14 @@ def score_two_sets(arrays: dict[str, NDArray[Any]], *, seed: int = 0) -> dict[st
     return compare(blocks("codes_"), background, labels, (blocks("scale_"), blocks("background_scale_")), seed=seed)
 
 
-def _codes(arrays: dict[str, NDArray[Any]], block: str | None, path: Path) -> NDArray[np.floating[Any]]:
+def _codes(arrays: dict[str, NDArray[Any]], block: str | None, path: Path) -> tuple[NDArray[np.floating[Any]], Units]:
+    """The codes of a block, and the feature that each of its latents belongs to where features have several."""
     blocks = {name.removeprefix("codes_"): array for name, array in arrays.items() if name.startswith("codes_")}
     if block is None and "codes" in arrays:
-        return arrays["codes"]
+        return arrays["codes"], None
     if not blocks:
         raise Problem(f"{path} has no array 'codes' [n, d]; it has: {', '.join(arrays) or 'nothing'}")
     if block is not None and block not in blocks:
         raise Problem(f"{path} has no block '{block}'; it has: {', '.join(blocks)}")
-    return blocks[block or next(iter(blocks))]
+    name = block or next(iter(blocks))
+    return blocks[name], arrays[f"units_{name}"].tolist() if f"units_{name}" in arrays else None

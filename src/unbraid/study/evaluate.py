@@ -25,6 +25,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from unbraid import catalogue
 from unbraid.data.table import Rows, Table
 from unbraid.maths import gaussian
 from unbraid.methods.contract import Method
@@ -32,6 +33,7 @@ from unbraid.metrics.contract import Codes, Factors, Score
 from unbraid.metrics.gaussian_total_correlation import gaussian_total_correlation
 from unbraid.metrics.suite import entry, needs_factors
 from unbraid.metrics.suite import score as score_arrays
+from unbraid.model_metrics.contract import measure
 from unbraid.nets import GAUSSIAN_SCALE
 from unbraid.representation import BATCH, images, represent
 from unbraid.run import Run
@@ -56,10 +58,14 @@ def evaluate(
     before = earlier["metrics"] if earlier else {}
     kept = {label: score for label, score in run.scores().items() if label in before} if earlier else {}
     missing = {label: opts for label, opts in evaluation["metrics"].items() if before.get(label) != opts}
-    codes = next(value for name, value in arrays.items() if name.startswith("codes_"))
+    block = next(name.removeprefix("codes_") for name in arrays if name.startswith("codes_"))
     factors = arrays["factors"] if arrays["factors"].shape[1] else None
     names = [str(name) for name in arrays["factor_names"]]
-    found = _scores(codes, factors, names, missing, evaluation["bootstrap"], threads)
+    of_model = {label: opts for label, opts in missing.items() if label.partition(":")[0] in catalogue.of_models()}
+    of_codes = {label: opts for label, opts in missing.items() if label not in of_model}
+    units = arrays[f"units_{block}"].tolist() if f"units_{block}" in arrays else None
+    found = _scores(arrays[f"codes_{block}"], factors, names, of_codes, evaluation["bootstrap"], threads, units)
+    found |= _model_scores(method, data.test or data, of_model)
     run.write_json("scores.json", kept | {label: score.as_dict() for label, score in found.items()})
     if earlier and costs["rate"] is None:
         costs = {name: earlier[name] for name in ("kind", "rate", "seconds")}
@@ -75,6 +81,7 @@ def _scores(
     metrics: dict[str, dict[str, Any]],
     bootstrap: int,
     threads: int,
+    units: list[int] | None,
 ) -> dict[str, Score]:
     scores = {}
     for label, options in metrics.items():
@@ -88,10 +95,19 @@ def _scores(
             seed=SEED,
             bootstrap=bootstrap,
             names=names if factors is not None else None,
+            units=units,
             options={name: options},
             jobs=threads,
         )
         scores[label] = found[name]
+    return scores
+
+
+def _model_scores(method: Method[Any], table: Table, metrics: dict[str, dict[str, Any]]) -> dict[str, Score]:
+    scores = {}
+    for label, options in metrics.items():
+        name = label.partition(":")[0]
+        scores[label] = measure(method, table, metrics=[name], seed=SEED, options={name: options})[name]
     return scores
 
 

@@ -112,7 +112,7 @@ class Study:
         given = self.metrics if isinstance(self.metrics, Mapping) else {name: {} for name in self.metrics}
         for label, options in given.items():
             name = label.partition(":")[0]
-            if name not in (known := available()):
+            if name not in (known := (*available(), *catalogue.of_models())):
                 raise unknown("metric", name, known)
             catalogue.check(catalogue.find("metrics", name), dict(options))
         plain = {label: dict(options) for label, options in given.items()}

@@ -1,0 +1,47 @@
+"""Data sets and methods by name, and the trained method of a run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from unbraid import catalogue
+from unbraid.checkpoint import load_weights
+from unbraid.data.table import Spec, Table
+from unbraid.errors import Problem
+from unbraid.methods.contract import Method
+from unbraid.run import Run
+
+
+def load_data(name: str, **arguments: Any) -> Table:
+    """A data set by name; `unbraid list data` shows the names and their arguments."""
+    return _construct("data", name, arguments)  # type: ignore[no-any-return]
+
+
+def build(name: str, data: Table, *, seed: int = 0, **arguments: Any) -> Method[Any]:
+    """A method for a data set, with initial weights drawn from `seed`; `unbraid list methods` shows the names."""
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        return _construct("methods", name, arguments, data.spec)  # type: ignore[no-any-return]
+
+
+def load_run(path: Path | str, method: type[Method[Any]] | None = None) -> Method[Any]:
+    """The trained method of a run's directory, ready to encode; a method of your own is given as its class."""
+    run = Run(path)
+    saved: dict[str, Any] = {n: tuple(v) if isinstance(v, list) else v for n, v in run.config["spec"].items()}
+    spec = Spec(**saved)
+    kind = method or catalogue.find("methods", run.plan.method).load()
+    try:
+        loaded: Method[Any] = kind(spec, **run.plan.arguments)
+    except TypeError as error:
+        raise Problem(f"{run.path} was made by another version of {run.plan.method}: {error}") from error
+    load_weights(loaded, run.path)
+    return loaded.eval()
+
+
+def _construct(kind: str, name: str, arguments: dict[str, Any], *positional: Any) -> Any:
+    entry = catalogue.find(kind, name)
+    catalogue.check(entry, arguments)
+    return entry.load()(*positional, **arguments)
