@@ -15,7 +15,9 @@ from unbraid.data.affectnet_emotions import AffectNetEmotions
 from unbraid.data.batch import TargetBackground
 from unbraid.data.celeba import ATTRIBUTES, CelebA
 from unbraid.data.celeba_hats_glasses import CelebAHatsGlasses
+from unbraid.data.cifar10 import CIFAR10, CLASSES
 from unbraid.data.grassy_mnist import GrassyMNIST
+from unbraid.data.photo_mnist import PhotoMNIST
 from unbraid.data.sample import sampler
 from unbraid.data.table import Table
 from unbraid.data.texture import pieces
@@ -54,7 +56,7 @@ def test_digits_are_mixed_with_grass(tmp_path: Path, combine: str, channels: int
     table = GrassyMNIST(texture=texture(tmp_path / "t.png", channels=channels), combine=combine, ratio=0.4)  # type: ignore[arg-type]
     assert table.shape == (channels, 28, 28)
     rows = RNG.integers(0, len(table), 30)
-    y, t = table.grass.images(rows) / 255, table.digits[rows][:, None] / 255
+    y, t = table.behind.images(rows) / 255, table.digits[rows][:, None] / 255
     expected = 0.4 * y + 0.6 * t
     if combine == "nonlinear":
         expected[y <= 0.3] = 0
@@ -66,7 +68,7 @@ def test_target_and_background_come_from_disjoint_halves(tmp_path: Path) -> None
     table = GrassyMNIST(texture=texture(tmp_path / "t.png", channels=1), patches=500)
     assert table.background is not None
     assert len(table.background) == 500
-    grass = table.grass.images(np.arange(len(table)))
+    grass = table.behind.images(np.arange(len(table)))
     assert grass.max() < 128 <= table.background.images(np.arange(500)).min()
     assert len(np.unique(grass, axis=0)) > 1000
 
@@ -98,6 +100,34 @@ def test_digits_are_balanced_and_drawn_once(tmp_path: Path) -> None:
     assert batch.target.shape == batch.background.shape == (32, 1, 28, 28)
 
 
+def test_zoom_shows_a_smaller_part_of_the_texture(tmp_path: Path) -> None:
+    ramp = np.repeat(np.linspace(0, 255, 120).astype(np.uint8)[None], 90, 0)  # lighter to the right
+    Image.fromarray(ramp).save(tmp_path / "ramp.png")
+    spans = []
+    for zoom in (1, 3):
+        patches = GrassyMNIST(texture=str(tmp_path / "ramp.png"), per_class=5, zoom=zoom).behind.images(np.arange(50))
+        spans.append(np.median(patches[:, 0, 0, -1].astype(int) - patches[:, 0, 0, 0]))
+    assert spans[0] == pytest.approx(3 * spans[1], rel=0.06)
+
+
+def test_digits_are_mixed_with_photographs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(CIFAR10, "per_class", (("train", 6), ("test", 1)))
+    for number, name in enumerate(CLASSES):
+        for file in (*(f"train/{name}/{i}.png" for i in range(6)), f"test/{name}/0.png"):
+            (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
+            Image.fromarray(np.full((32, 32, 3), (200, 20 * number, 10), np.uint8)).save(tmp_path / file)
+    table = PhotoMNIST(path=str(tmp_path), ratio=0.25, per_class=3, photographs=20)
+    assert set(shades(table.background)) <= {round(0.299 * 200 + 0.587 * 20 * n + 0.114 * 10) for n in range(10)}
+    rows = np.arange(len(table))
+    behind, digit = table.behind.images(rows).astype(float), np.zeros((30, 1, 32, 32))
+    digit[:, 0, 2:30, 2:30] = table.digits[:, 2:30, 2:30]
+    np.testing.assert_array_equal(table.images(rows), np.rint(0.25 * behind + 0.75 * digit))
+    assert (np.bincount(table.values(rows)[:, 0]).tolist(), len(table.background)) == ([3] * 10, 20)
+    assert not set(table.behind.chosen) & set(table.background.chosen)
+    with pytest.raises(Problem, match="30 targets and 31 backgrounds are more than the 60 photographs there are"):
+        PhotoMNIST(path=str(tmp_path), per_class=3, photographs=31)
+
+
 def test_grass_comes_from_the_root_or_from_a_photograph(root: Path) -> None:
     with pytest.warns(UserWarning, match=r"grass\.png does not exist: using a photograph"):
         assert GrassyMNIST(per_class=1).shape == (3, 28, 28)
@@ -111,7 +141,7 @@ def test_what_cannot_be_mixed_is_said(tmp_path: Path) -> None:
         GrassyMNIST(texture=file, combine="nonlinar")  # type: ignore[arg-type]
     with pytest.raises(Problem, match="ratio is 2"):
         GrassyMNIST(texture=file, ratio=2)
-    with pytest.raises(Problem, match="at least 1, not 0 and 4986"):
+    with pytest.raises(Problem, match="at least 1, not 0, 4986 and 1"):
         GrassyMNIST(texture=file, per_class=0)
     Image.fromarray(np.zeros((90, 50), np.uint8)).save(tmp_path / "narrow.png")
     with pytest.raises(Problem, match=r"narrow\.png is too small"):

@@ -32,6 +32,7 @@ class GrassyMNIST(Table):
         texture: file with the picture; empty: grass.png in the data root, else a photograph that scikit-learn ships
         combine: linear or nonlinear
         ratio: rho, the share of the patch in the sum
+        zoom: how many times the texture is enlarged before patches are cut: fine grass is noise to few latents
         per_class: number of target rows of each digit, fewer where there are fewer
         patches: number of rows of the background
         draw: seed of digits and patches
@@ -48,6 +49,7 @@ class GrassyMNIST(Table):
         texture: str = "",
         combine: Literal["linear", "nonlinear"] = "linear",
         ratio: float = 0.5,
+        zoom: int = 1,
         per_class: int = 4986,
         patches: int = 4986,
         draw: int = 0,
@@ -56,9 +58,9 @@ class GrassyMNIST(Table):
             raise unknown("way to combine digits and grass", combine, ("linear", "nonlinear"))
         if not 0 <= ratio <= 1:
             raise Problem(f"ratio is {ratio}: the share of the patch lies between 0 and 1")
-        if min(per_class, patches) < 1:
-            raise Problem(f"per_class and patches must be at least 1, not {per_class} and {patches}")
-        picture = any_picture(texture or _grass(), least=2 * SIDE)  # [c, h, w]
+        if min(per_class, patches, zoom) < 1:
+            raise Problem(f"per_class, patches and zoom must be at least 1, not {per_class}, {patches} and {zoom}")
+        picture = enlarged(any_picture(texture or _grass(), least=2 * SIDE), zoom)  # [c, h, w]
         middle = picture.shape[2] // 2
         self.shape = (len(picture), SIDE, SIDE)
         self.linear, self.ratio = combine == "linear", ratio
@@ -68,7 +70,7 @@ class GrassyMNIST(Table):
         chosen = np.concatenate([rng.permutation(np.flatnonzero(labels == y))[:per_class] for y in range(10)])
         self.digits: Bytes = images[chosen]
         self.labels: NDArray[np.int64] = labels[chosen]
-        self.grass = Patches(picture[:, :, :middle], rng.random((len(self.labels), 2), np.float32))
+        self.behind = Patches(picture[:, :, :middle], rng.random((len(self.labels), 2), np.float32))
         self.background = Patches(picture[:, :, middle:], rng.random((patches, 2), np.float32))
 
     def __len__(self) -> int:
@@ -78,7 +80,7 @@ class GrassyMNIST(Table):
         return self.labels[rows][:, None]
 
     def images(self, rows: Rows) -> Bytes:
-        y, t = self.grass.images(rows).astype(np.float32), self.digits[rows][:, None].astype(np.float32)
+        y, t = self.behind.images(rows).astype(np.float32), self.digits[rows][:, None].astype(np.float32)
         x = self.ratio * y + (1 - self.ratio) * t
         pixels: Bytes = np.rint(x if self.linear else (y > 255 * THRESHOLD) * x).astype(np.uint8)
         return pixels
@@ -98,6 +100,15 @@ class Patches(Table):
 
     def images(self, rows: Rows) -> Bytes:
         return pieces(self.picture, self.corners[rows], SIDE)
+
+
+def enlarged(picture: Bytes, times: int) -> Bytes:
+    """A picture [c, h, w] with `times` as many pixels on each side."""
+    from PIL import Image
+
+    _, height, width = picture.shape
+    size = (times * width, times * height)
+    return np.stack([np.asarray(Image.fromarray(c).resize(size, Image.Resampling.BICUBIC)) for c in picture])
 
 
 def _grass() -> Path:

@@ -49,6 +49,7 @@ USES = {  # sets composed of others
     "rotation_colored_mnist": ("mnist",),
     "grassy_mnist": ("mnist",),
     "mnist_stl10": ("mnist", "stl10"),
+    "photo_mnist": ("mnist", "cifar10"),
 }
 NORB = "https://cs.nyu.edu/~ylclab/data/norb-v1.0-small/smallnorb-5x"
 MNIST = "https://ossci-datasets.s3.amazonaws.com/mnist/"
