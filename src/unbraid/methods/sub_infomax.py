@@ -1,0 +1,119 @@
+"""SubInfoMax: contrast on slices of the code, kept apart by InfoMin, orthogonality or Hessian (Burns et al. 2021).
+
+"Unsupervised disentanglement without autoencoding: pitfalls and future directions", eq. 2 to 8, with K slices:
+
+    sum_k L_InfoMax(z_k) + lambda R,   R one of R_InfoMin, R_Ortho, R_P(Ortho), R_Hess (maths/slices.py)
+
+Paper -> here: lambda -> the weight named like its R, 0 leaves it out, several may be given; r -> trunk, its slices go
+through a head each; with R_Hess one head gives all of z, whose one InfoMax is differentiated at its unit vector. What
+enters a dot product has length one. All R are logged, InfoMin with its sign turned as in figure 5.
+
+Differs from the paper: losses are means over samples where it writes sums; R_Hess is of the gradient averaged over
+samples, R_InfoMin compares with the other slice of all samples (`literal_infomin`: as printed); the trunk is small.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from unbraid.augment import Augment
+from unbraid.data.batch import Views
+from unbraid.data.table import Spec
+from unbraid.errors import Problem
+from unbraid.maths.contrast import supcon_of_units
+from unbraid.maths.slices import hessian, infomin, named, orthogonality
+from unbraid.methods.contract import Loss, Method, minimise
+from unbraid.trunks import trunk
+
+
+class SubInfoMax(Method[Views]):
+    """Slices of one code that each tell what two views share; blocks z, z0, z1, ... and r, r0, r1, ...
+
+    Args:
+        infomin: weight of the information between slices, as InfoNCE measures it
+        orthogonality: weight of the cosine between slices
+        permuted_orthogonality: weight of the cosine when one slice's coordinates are shuffled, anew at each step
+        hessian: weight of the Hessian of InfoMax between slices
+        slices: number K of slices
+        latents: dimensions of each slice of z
+        positives: samples with the same label of what views share (label), or just the other view (view)
+        heads: a head and an InfoMax for each slice (each), one for all of z (one), or one with the Hessian (paper)
+        temperature: of the contrast
+        literal_infomin: InfoMin with the denominator as printed
+        hessian_per_sample: norm of each sample's own Hessian, averaged
+        net: conv4, resnet10, resnet18 or resnet34 (the paper's, with width 64)
+        width: channels of the first convolution; r has 8 times as many dimensions
+        least_crop: least share of the picture that a random crop keeps; 1 does not crop
+        flip: mirror images by chance
+        colour: strength of a random distortion of colours
+        lr: learning rate of Adam
+    """
+
+    eats = Views
+
+    def __init__(
+        self,
+        spec: Spec,
+        *,
+        infomin: float = 0.0,
+        orthogonality: float = 0.0,
+        permuted_orthogonality: float = 0.0,
+        hessian: float = 0.0,
+        slices: int = 2,
+        latents: int = 8,
+        positives: Literal["label", "view"] = "label",
+        heads: Literal["paper", "each", "one"] = "paper",
+        temperature: float = 0.1,
+        literal_infomin: bool = False,
+        hessian_per_sample: bool = False,
+        net: Literal["conv4", "resnet10", "resnet18", "resnet34"] = "conv4",
+        width: int = 32,
+        least_crop: float = 1.0,
+        flip: bool = False,
+        colour: float = 0.0,
+        lr: float = 1e-3,
+    ) -> None:
+        super().__init__(spec, lr=lr)
+        if positives not in ("label", "view") or heads not in ("paper", "each", "one"):
+            raise Problem(f"positives are label or view, heads paper, each or one: not '{positives}' and '{heads}'")
+        if slices < 1 or 8 * width % slices:
+            raise Problem(f"{8 * width} dimensions of r cannot be cut into {slices} equal slices: change width")
+        self.weights = (infomin, orthogonality, permuted_orthogonality, hessian)
+        self.k, self.temperature = slices, temperature
+        self.literal, self.per_sample, self.by_label = literal_infomin, hessian_per_sample, positives == "label"
+        self.view = Augment(least_crop, flip, colour)
+        self.whole = heads == "one" or (heads == "paper" and hessian > 0)
+        self.trunk, r, z = trunk(net, spec.shape, width=width), 8 * width, slices * latents
+        sizes = [(r, z)] if self.whole else [(r // slices, latents)] * slices
+        self.heads = nn.ModuleList(nn.Sequential(nn.Linear(a, a), nn.ReLU(), nn.Linear(a, b)) for a, b in sizes)
+
+    def losses(self, batch: Views, step: int) -> dict[str, Loss]:
+        x = torch.cat([self.view(batch.x1), self.view(batch.x2)])  # [2 b, c, h, w]
+        z = self.project(self.trunk(x))  # [2 b, k, d]
+        y = (batch.y if self.by_label else torch.arange(len(batch.y), device=x.device)).repeat(2)
+        units = F.normalize(z.flatten(1), dim=-1).view_as(z) if self.whole else F.normalize(z, dim=-1)
+        contrasted = [units.flatten(1)] if self.whole else units.unbind(1)
+        infomax = torch.stack([supcon_of_units(part, y, self.temperature) for part in contrasted]).sum()
+        (gradient,) = torch.autograd.grad(len(z) * infomax, units, create_graph=True)
+        one, other = F.normalize(z, dim=-1).transpose(0, 1).chunk(2, 1)  # [k, b, d], the two views
+        r_min = sum((infomin(view, self.temperature, literal=self.literal) for view in (one, other)), z.new_zeros(()))
+        r_ortho, r_hess = orthogonality(one, other), hessian(gradient, per_sample=self.per_sample)
+        r_permuted = orthogonality(one, other, torch.randperm(z.shape[2], device=z.device))
+        a, b, c, d = self.weights
+        loss = infomax + a * r_min + b * r_ortho + c * r_permuted + d * r_hess
+        terms = {"orthogonality": r_ortho, "permuted_orthogonality": r_permuted, "hessian": r_hess}
+        return {"model": minimise(loss, infomax=infomax, infomin=-r_min, **terms)}
+
+    def project(self, r: Tensor) -> Tensor:
+        """The slices of z. [b, 8 width] -> [b, k, d]"""
+        parts = [r] if self.whole else r.chunk(self.k, 1)
+        z = torch.cat([head(part) for head, part in zip(self.heads, parts, strict=True)], 1)
+        return z.view(len(r), self.k, -1)
+
+    def encode(self, x: Tensor) -> dict[str, Tensor]:
+        r = self.trunk(x)
+        return {**named("z", self.project(r).flatten(1), self.k), **named("r", r, self.k)}

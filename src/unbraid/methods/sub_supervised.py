@@ -1,0 +1,83 @@
+"""Supervised ceiling for sub-embeddings: each slice is contrasted by the labels of its own factor (Burns et al. 2021).
+
+"Unsupervised disentanglement without autoencoding", appendix A.2: the k-th slice r_k of the representation is told the
+k-th of the factors that two views share, and nothing about the others.
+
+    sum_k SupCon(r_k; labels of factor k)
+
+What enters a dot product has length one. This is how well slices can be kept apart when labels say how.
+
+Differs from the paper: losses are means over samples where it writes sums; the trunk is small unless asked for.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from unbraid.augment import Augment
+from unbraid.data.batch import Views
+from unbraid.data.table import Spec
+from unbraid.errors import Problem
+from unbraid.maths.contrast import supcon
+from unbraid.maths.slices import named
+from unbraid.methods.contract import Loss, Method, minimise
+from unbraid.trunks import trunk
+
+
+class SubSupervised(Method[Views]):
+    """A slice for each factor that views share, taught by its labels; blocks r, r0, r1, ...
+
+    Args:
+        temperature: of the contrast
+        net: conv4, resnet10, resnet18 or resnet34 (the paper's, with width 64)
+        width: channels of the first convolution; r has 8 times as many dimensions
+        least_crop: least share of the picture that a random crop keeps; 1 does not crop
+        flip: mirror images by chance
+        colour: strength of a random distortion of colours
+        lr: learning rate of Adam
+    """
+
+    eats = Views
+
+    def __init__(
+        self,
+        spec: Spec,
+        *,
+        temperature: float = 0.1,
+        net: Literal["conv4", "resnet10", "resnet18", "resnet34"] = "conv4",
+        width: int = 32,
+        least_crop: float = 1.0,
+        flip: bool = False,
+        colour: float = 0.0,
+        lr: float = 1e-3,
+    ) -> None:
+        super().__init__(spec, lr=lr)
+        self.sizes = spec.shared or ((spec.classes,) if spec.classes else ())
+        if not self.sizes or 8 * width % len(self.sizes):
+            raise Problem(
+                f"sub_supervised needs a slice of r for each factor that two views share: {8 * width} dimensions "
+                f"cannot be cut into {len(self.sizes)}; choose another width, or a data set whose views share factors"
+            )
+        self.temperature = temperature
+        self.view = Augment(least_crop, flip, colour)
+        self.trunk = trunk(net, spec.shape, width=width)
+
+    def losses(self, batch: Views, step: int) -> dict[str, Loss]:
+        x = torch.cat([self.view(batch.x1), self.view(batch.x2)])  # [2 b, c, h, w]
+        parts = self.trunk(x).chunk(len(self.sizes), 1)  # [2 b, 8 width / k] each
+        each = [supcon(r, y.repeat(2), self.temperature) for r, y in zip(parts, self.labels(batch.y), strict=True)]
+        return {"model": minimise(torch.stack(each).sum(), **{f"infomax_r{k}": loss for k, loss in enumerate(each)})}
+
+    def labels(self, y: Tensor) -> list[Tensor]:
+        """The values of each shared factor, from the number that stands for all of them. [b]"""
+        if int(y.max()) >= prod(self.sizes):
+            raise Problem("sub_supervised learns from classes that two views share: take --views-of class")
+        strides = [prod(self.sizes[k + 1 :]) for k in range(len(self.sizes))]
+        return [y // stride % size for stride, size in zip(strides, self.sizes, strict=True)]
+
+    def encode(self, x: Tensor) -> dict[str, Tensor]:
+        return named("r", self.trunk(x), len(self.sizes))
