@@ -76,7 +76,7 @@ def variation_predictability(
 
 
 def draw(model: Model, pairs: int, rng: np.random.Generator) -> tuple[Tensor, Tensor]:
-    """Differences of images [pairs, c, h, w], and the feature of each [pairs]; each feature as often, in random order."""
+    """Differences of images [pairs, c, h, w], and the feature of each [pairs]; all features equally often."""
     which = rng.permutation(np.arange(pairs) % len(model.features))
     differences = []
     for start in range(0, pairs, CHUNK):
@@ -123,7 +123,7 @@ def _learn(
 @torch.no_grad()
 def _right(net: nn.Module, seen: Tensor, which: Tensor) -> np.ndarray[Any, Any]:
     net.eval()
-    named = torch.cat([net(part.float()).argmax(1) for part in seen.split(CHUNK)])
+    named = torch.cat([net(seen[i : i + CHUNK].float()).argmax(1) for i in range(0, len(seen), CHUNK)])
     return np.array([(named == which)[which == k].float().mean().item() for k in range(int(which.max()) + 1)])
 
 
@@ -137,4 +137,13 @@ def _score(found: np.ndarray[Any, Any], effect: np.ndarray[Any, Any], *, n: int,
     still = np.flatnonzero(effect < STILL).tolist()
     notes = (f"features {still} change nothing in the images and cannot be told apart",) if still else ()
     parts = {"per_feature": found.mean(0).tolist(), "effect": effect.tolist(), "chance": 1 / d}
-    return Score(value, parts, low, high, 1 / d, n, {**params, "interval": f"{len(each)} networks"}, notes)
+    return Score(
+        value,
+        parts,
+        low,
+        high,
+        1 / d,
+        n,
+        {**params, "interval": f"Student's t over {len(each)} networks" if len(each) > 1 else None},
+        notes,
+    )
