@@ -1,0 +1,179 @@
+"""An autoencoder whose features can be set one at a time, for factors that may be correlated; translation as a loss.
+
+"Unsupervised disentanglement learning by intervention", equations 2 and 3 and algorithm 1. z = Enc(x) has K_Z features
+of D_Z dimensions. Feature k of z takes its value from another image: x' = Dec(z with z_k^r); and back again:
+x'' = Dec(Enc(x') with z_k).
+
+    model, decoder:  L_rec + lambda_1 L_in + lambda_2 L_adv + lambda_3 L_diff
+    weights:         L_adv,   critic: -L_adv
+    L_rec = H(x, Dec(z)),  L_in = H(x, x''),  L_adv = E log D(Dec(z)) + E (W(x')/N) log(1 - D(x')),  N = E W(x')
+    L_diff: what a translator that took s steps on u, v of one half of the batch loses on the other half,
+            u = Dec(z with z_k^a), v = Dec(z with z_k^b)
+
+Paper -> here: K_Z features, D_Z dims, s inner_steps, alpha inner_rate; H is summed over pixels. W = exp(net), so that
+W/N is a softmax over the batch. Where factors are correlated x' are not distributed as images are, and W = p(x)/p'(x).
+
+Differs from the paper, which leaves it open: x^r are the images of the same batch in another order; L_adv moves encoder
+and decoder through x' alone, not by making reconstructions look unreal (`literal` allows that); the translator is
+small, starts anew at each step as the identity, and theta_M is a constant unless `second_order` unrolls it. Encoder and
+decoder are two groups that share one backward pass.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+from torch.func import functional_call
+
+from unbraid import nets
+from unbraid.data.batch import Images
+from unbraid.data.table import Spec
+from unbraid.errors import Problem
+from unbraid.maths import intervention
+from unbraid.methods import intervention_nets
+from unbraid.methods.contract import Group, Loss, Method, minimise
+
+
+class InterventionAE(Method[Images]):
+    """Features that can be exchanged between images without leaving the images' distribution; block `z`.
+
+    Args:
+        lambda_1: weight of the return to the image after two interventions
+        lambda_2: weight of the adversarial loss
+        lambda_3: weight of the translation's difficulty
+        features: number of features
+        dims: dimensions of each feature
+        inner_steps: gradient steps of the translator
+        inner_rate: rate of these steps, for the mean loss over pixels
+        second_order: differentiate through the translator's steps too
+        literal: let the adversarial loss move reconstructions as well
+        width: channels of the first convolution
+        critic_width: channels of the first convolution of critic and weight network
+        critic_layers: layers after the convolutions of critic and weight network
+        leak: slope of the units of critic and weight network below 0
+        translator_width: channels of the translator's first convolution
+        lr: learning rate of the encoder's Adam
+        decoder_lr: learning rate of the decoder's Adam
+        critic_lr: learning rate of the critic's Adam
+        weight_lr: learning rate of the weight network's Adam
+    """
+
+    eats = Images
+
+    def __init__(
+        self,
+        spec: Spec,
+        *,
+        lambda_1: float = 0.25,
+        lambda_2: float = 10.0,
+        lambda_3: float = 1.0,
+        features: int = 10,
+        dims: int = 1,
+        inner_steps: int = 3,
+        inner_rate: float = 10.0,
+        second_order: bool = False,
+        literal: bool = False,
+        width: int = 32,
+        critic_width: int = 32,
+        critic_layers: int = 1,
+        leak: float = 0.0,
+        translator_width: int = 8,
+        lr: float = 1e-4,
+        decoder_lr: float = 1e-4,
+        critic_lr: float = 1e-4,
+        weight_lr: float = 1e-5,
+    ) -> None:
+        super().__init__(spec, lr=lr)
+        if features < 2 or dims < 1:
+            raise Problem(
+                f"intervention_ae needs two features or more of one dimension or more, not {features}, {dims}"
+            )
+        self.lambda_1, self.lambda_2, self.lambda_3 = lambda_1, lambda_2, lambda_3
+        self.features, self.dims, self.literal = features, dims, literal
+        self.inner_steps, self.inner_rate, self.second_order = inner_steps, inner_rate, second_order
+        self.decoder_lr, self.critic_lr, self.weight_lr = decoder_lr, critic_lr, weight_lr
+        self.encoder = intervention_nets.encoder(spec.shape, features * dims, width=width)
+        self.decoder = intervention_nets.decoder(spec.shape, features * dims, width=width)
+        self.critic, self.weigh = (
+            intervention_nets.judge(spec.shape, width=critic_width, layers=critic_layers, leak=leak) for _ in range(2)
+        )
+        self.translator = nets.Translator(spec.shape, width=translator_width).requires_grad_(False)
+
+    def groups(self) -> dict[str, Group]:
+        return {
+            "model": Group(list(self.encoder.parameters()), self.lr),
+            "decoder": Group(list(self.decoder.parameters()), self.decoder_lr),
+            "critic": Group(list(self.critic.parameters()), self.critic_lr),
+            "weights": Group(list(self.weigh.parameters()), self.weight_lr),
+        }
+
+    def losses(self, batch: Images, step: int) -> dict[str, Loss]:
+        x = batch.x
+        z = self.code(x)  # [b, features, dims]
+        reconstruction = self.draw(z)
+        chosen = torch.randint(self.features, (len(x), 1), device=x.device) == torch.arange(
+            self.features, device=x.device
+        )
+        changed = torch.sigmoid(self.draw(intervention.intervene(z, z[torch.randperm(len(x))], chosen)))  # x'
+        returned = self.draw(intervention.intervene(self.code(changed), z, chosen))  # x''
+        l_rec = intervention.cross_entropy(reconstruction, x)
+        l_in = intervention.cross_entropy(returned, x)
+        real = torch.sigmoid(reconstruction)
+        w = intervention.mean_one(self.weigh(changed)[:, 0])  # [b]
+        judged_real = self.critic(real if self.literal else real.detach())[:, 0]
+        l_adv = intervention.adversarial(judged_real, self.critic(changed)[:, 0], w)
+        l_diff = self.difficulty(z) if self.lambda_3 else l_rec.new_zeros(())
+        total = l_rec + self.lambda_1 * l_in + self.lambda_2 * l_adv + self.lambda_3 * l_diff
+        terms = {"rec": l_rec, "in": l_in, "adv": l_adv, "diff": l_diff, "weight_variance": w.var()}
+        encoder, decoder = one_backward_pass(total, self.encoder, self.decoder)
+        return {
+            "model": minimise(encoder, **terms),
+            "decoder": minimise(decoder),
+            "critic": minimise(-l_adv),
+            "weights": minimise(l_adv),
+        }
+
+    def difficulty(self, z: Tensor) -> Tensor:
+        """Algorithm 1 for one feature and two of its values in the batch: [b, features, dims] -> []"""
+        b = len(z)
+        feature = torch.randint(self.features, ())
+        chosen = (torch.arange(self.features, device=z.device) == feature.to(z.device)).expand(b, -1)
+        first, second = torch.randperm(b)[:2]
+        u, v = (torch.sigmoid(self.draw(intervention.intervene(z, z[i : i + 1], chosen))) for i in (first, second))
+        learned = intervention.adapted(
+            self.translator,
+            u[: b // 2],
+            v[: b // 2],
+            steps=self.inner_steps,
+            rate=self.inner_rate,
+            second_order=self.second_order,
+        )
+        return intervention.cross_entropy(functional_call(self.translator, learned, (u[b // 2 :],)), v[b // 2 :])
+
+    def code(self, x: Tensor) -> Tensor:
+        """[b, c, h, w] -> [b, features, dims]"""
+        code: Tensor = self.encoder(x)
+        return code.reshape(len(x), self.features, self.dims)
+
+    def draw(self, z: Tensor) -> Tensor:
+        """The logits of an image. [b, features, dims] -> [b, c, h, w]"""
+        logits: Tensor = self.decoder(z.flatten(1))
+        return logits
+
+    @property
+    def units(self) -> dict[str, list[int]]:
+        return {"z": [k for k in range(self.features) for _ in range(self.dims)]} if self.dims > 1 else {}
+
+    def encode(self, x: Tensor) -> dict[str, Tensor]:
+        return {"z": self.encoder(x)}
+
+    def decode(self, blocks: dict[str, Tensor]) -> Tensor:
+        return self.decoder.mean(blocks["z"])
+
+
+def one_backward_pass(total: Tensor, *parts: nn.Module) -> list[Tensor]:
+    """For each part a scalar with the value of `total` and its gradient with respect to that part's parameters."""
+    owned = [list(part.parameters()) for part in parts]
+    gradients = iter(torch.autograd.grad(total, [p for own in owned for p in own], retain_graph=True))
+    linear = [sum(((p - p.detach()) * next(gradients)).sum() for p in own) for own in owned]
+    return [total.detach() + each for each in linear]

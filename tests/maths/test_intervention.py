@@ -1,0 +1,151 @@
+from __future__ import annotations
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+from torch.func import functional_call
+
+from unbraid.maths.intervention import adapted, adversarial, cross_entropy, intervene, intervened, mean_one
+
+
+def world() -> Tensor:
+    """A joint distribution of three correlated factors."""
+    p = torch.rand(3, 2, 4, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    return p / p.sum()
+
+
+def test_setting_a_feature_and_setting_it_back_gives_the_code() -> None:
+    z, other = torch.randn(2, 5, 4, 3)
+    chosen = F.one_hot(torch.tensor([0, 1, 2, 3, 1]), 4).bool()
+    changed = intervene(z, other, chosen)
+    for i, k in enumerate([0, 1, 2, 3, 1]):
+        assert torch.equal(changed[i, k], other[i, k])
+        assert torch.equal(changed[i, [j for j in range(4) if j != k]], z[i, [j for j in range(4) if j != k]])
+    assert torch.equal(intervene(changed, z, chosen), z)
+
+
+def test_the_intervened_distribution_is_that_of_simulated_interventions() -> None:
+    """Equation 1, cell by cell, against its words: draw g, draw a factor, draw its value anew from its marginal."""
+    p = world()
+    expected = torch.zeros_like(p)
+    for a in range(3):
+        for b in range(2):
+            for c in range(4):
+                for k, axis in enumerate(p.shape):
+                    for value in range(axis):
+                        cell = [a, b, c]
+                        marginal = p.movedim(k, 0)[value].sum()
+                        cell[k] = value
+                        expected[tuple(cell)] += p[a, b, c] * marginal / 3
+    torch.testing.assert_close(intervened(p), expected)
+
+
+def test_intervening_on_independent_factors_changes_nothing() -> None:
+    a, b = torch.tensor([0.2, 0.8]), torch.tensor([0.5, 0.1, 0.4])
+    torch.testing.assert_close(intervened(torch.outer(a, b)), torch.outer(a, b))
+
+
+def test_weights_average_to_one_and_their_gradient_is_that_of_the_quotient() -> None:
+    out = torch.randn(7, dtype=torch.float64, requires_grad=True)
+    assert mean_one(out).mean().item() == pytest.approx(1)
+    torch.testing.assert_close(mean_one(out), out.exp() / out.exp().mean())
+    assert torch.autograd.gradcheck(mean_one, (out,))
+    by_hand = torch.autograd.functional.jacobian(lambda o: o.exp() / o.exp().mean(), out)
+    torch.testing.assert_close(torch.autograd.functional.jacobian(mean_one, out), by_hand)
+    assert torch.isfinite(mean_one(torch.tensor([0.0, 1000.0]))).all()
+
+
+def expected_loss(p: Tensor, drawn: Tensor, judge: Tensor, log_weight: Tensor) -> Tensor:
+    """L_adv of a discrete world: p(x) log D(x) + p'(x) w(x) log(1 - D(x)), w of mean one under p'."""
+    w = log_weight.exp() / (drawn * log_weight.exp()).sum()
+    return (p * F.logsigmoid(judge)).sum() + (drawn * w * F.logsigmoid(-judge)).sum()
+
+
+def test_the_loss_is_that_of_a_discrete_world() -> None:
+    """Every image once in a batch: adversarial(...) is the expectation under uniform distributions."""
+    judge, log_weight = torch.randn(2, 6, dtype=torch.float64)
+    uniform = torch.full((6,), 1 / 6, dtype=torch.float64)
+    found = adversarial(judge, judge, mean_one(log_weight))
+    torch.testing.assert_close(found, expected_loss(uniform, uniform, judge, log_weight))
+
+
+def test_for_independent_factors_a_weight_of_one_is_the_optimum() -> None:
+    """p' = p: the best D against w = 1 is one half, and then no change of D or w helps."""
+    p = torch.outer(torch.tensor([0.3, 0.7]), torch.tensor([0.2, 0.5, 0.3])).flatten().double()
+    judge = torch.zeros(6, dtype=torch.float64, requires_grad=True)
+    log_weight = torch.zeros(6, dtype=torch.float64, requires_grad=True)
+    loss = expected_loss(p, intervened(p.reshape(2, 3)).flatten(), judge, log_weight)
+    for gradient in torch.autograd.grad(loss, (judge, log_weight)):
+        torch.testing.assert_close(gradient, torch.zeros_like(gradient))
+    correlated = expected_loss(world().flatten(), intervened(world()).flatten(), torch.zeros(24), torch.zeros(24))
+    assert correlated.item() == pytest.approx(-2 * torch.log(torch.tensor(2.0)).item())
+
+
+def test_the_learnt_weight_approaches_the_quotient_of_the_distributions() -> None:
+    """Batches from a small correlated world, both sides played by gradient steps on `adversarial`."""
+    generator = torch.Generator().manual_seed(0)
+    p = torch.tensor([[0.4, 0.1], [0.1, 0.4]])
+    drawn = intervened(p).flatten()
+    judge, log_weight = torch.zeros(4, requires_grad=True), torch.zeros(4, requires_grad=True)
+    up = torch.optim.Adam([judge], 0.05, maximize=True)
+    down = torch.optim.Adam([log_weight], 0.005)
+    mean = torch.zeros(4)
+    for step in range(1500):
+        real = torch.multinomial(p.flatten(), 512, True, generator=generator)
+        fake = torch.multinomial(drawn, 512, True, generator=generator)
+        loss = adversarial(judge[real], judge[fake], mean_one(log_weight[fake]))
+        judge.grad, log_weight.grad = torch.autograd.grad(loss, (judge, log_weight))
+        up.step()
+        down.step()
+        if step >= 500:
+            mean += log_weight.detach() / 1000
+    w = mean.exp() / (drawn * mean.exp()).sum()
+    torch.testing.assert_close(w, p.flatten() / drawn, atol=0.08, rtol=0)
+    assert (p.flatten() / drawn - 1).abs().min() > 0.3
+
+
+def small_net() -> nn.Module:
+    torch.manual_seed(0)
+    return nn.Sequential(nn.Conv2d(1, 2, 3, 1, 1), nn.Tanh(), nn.Conv2d(2, 1, 3, 1, 1)).double()
+
+
+def pictures(seed: int) -> tuple[Tensor, ...]:
+    return tuple(torch.rand(4, 3, 1, 4, 4, generator=torch.Generator().manual_seed(seed), dtype=torch.float64))
+
+
+def difficulty(net: nn.Module, shift: Tensor, rate: float, second_order: bool) -> Tensor:
+    """The held-out loss of pictures that depend on one number."""
+    u, v, test_u, test_v = (torch.sigmoid(image + shift * i) for i, image in enumerate(pictures(1), 1))
+    learned = adapted(net, u, v, steps=3, rate=rate, second_order=second_order)
+    return cross_entropy(functional_call(net, learned, (test_u,)), test_v)
+
+
+def test_the_second_order_gradient_is_exact() -> None:
+    net, shift = small_net(), torch.tensor(0.3, dtype=torch.float64, requires_grad=True)
+    (exact,) = torch.autograd.grad(difficulty(net, shift, 2.0, True), shift)
+    with torch.no_grad():
+        ends = [difficulty(net, shift + e, 2.0, False).item() for e in (1e-5, -1e-5)]
+    assert exact.item() == pytest.approx((ends[0] - ends[1]) / 2e-5, rel=1e-6)
+    (first,) = torch.autograd.grad(difficulty(net, shift, 2.0, False), shift)
+    assert abs(first.item() - exact.item()) > 1e-3 * abs(exact.item())
+
+
+def test_first_and_second_order_agree_when_the_translator_does_not_learn() -> None:
+    net, shift = small_net(), torch.tensor(0.3, dtype=torch.float64, requires_grad=True)
+    first, second = (torch.autograd.grad(difficulty(net, shift, 0.0, order), shift)[0] for order in (False, True))
+    assert first.item() == pytest.approx(second.item(), rel=1e-12)
+
+
+def test_steps_are_plain_gradient_descent_and_leave_the_net_alone() -> None:
+    net, (u, v, _, _) = small_net(), pictures(2)
+    start = {name: value.clone() for name, value in net.state_dict().items()}
+    found = adapted(net, u, v, steps=4, rate=0.7)
+    assert all(torch.equal(value, start[name]) for name, value in net.state_dict().items())
+    sgd = torch.optim.SGD(net.parameters(), 0.7)
+    for _ in range(4):
+        sgd.zero_grad()
+        F.binary_cross_entropy_with_logits(net(u), v).backward()  # type: ignore[no-untyped-call]
+        sgd.step()
+    for name, value in net.named_parameters():
+        torch.testing.assert_close(found[name], value.detach())

@@ -1,0 +1,188 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from tests.toys import Squares
+from unbraid.data.batch import Images
+from unbraid.data.sample import sampler
+from unbraid.data.table import Spec
+from unbraid.errors import Problem
+from unbraid.methods import intervention_nets
+from unbraid.methods.intervention_ae import InterventionAE
+from unbraid.train import Trainer
+
+TABLE = Squares()
+
+
+def batch() -> Images:
+    drawn = sampler(TABLE, Images, batch=16, seed=0)(0).on("cpu")
+    assert isinstance(drawn, Images)
+    return drawn
+
+
+def build(**arguments: Any) -> InterventionAE:
+    torch.manual_seed(0)
+    return InterventionAE(TABLE.spec, width=8, critic_width=8, features=4, dims=2, **arguments)
+
+
+class Perfect(nn.Module):
+    """Codes are logits of the pixels: the code of a drawn image is the code that it was drawn from."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        return torch.logit(x.flatten(1))
+
+
+class Pixels(nn.Module):
+    def forward(self, z: Tensor) -> Tensor:
+        return z.reshape(len(z), 1, 12, 12)
+
+
+def test_undoing_an_intervention_on_a_perfect_code_returns_the_image() -> None:
+    """L_in is then the entropy of the image itself, as L_rec is, though x' is another image."""
+    torch.manual_seed(0)
+    method = InterventionAE(TABLE.spec, features=4, dims=36, lambda_3=0.0)
+    method.encoder, method.decoder = nn.Sequential(Perfect(), scale()), nn.Sequential(Pixels())  # type: ignore[assignment]
+    x = torch.rand(16, 1, 12, 12).clamp(0.05, 0.95)
+    terms = method.losses(Images(torch.arange(16), x), 0)["model"].terms
+    entropy = F.binary_cross_entropy(x, x, reduction="sum").item() / 16
+    assert terms["rec"].item() == pytest.approx(entropy, rel=1e-5)
+    assert terms["in"].item() == pytest.approx(entropy, rel=1e-5)
+    blurred = nn.Sequential(Perfect(), scale(), nn.Linear(144, 144))
+    method.encoder = blurred
+    assert method.losses(Images(torch.arange(16), x), 0)["model"].terms["in"].item() > 1.02 * entropy
+
+
+def scale() -> nn.Module:
+    """The identity, with a parameter so that there is something to train."""
+    layer = nn.Linear(144, 144)
+    nn.init.eye_(layer.weight)
+    nn.init.zeros_(layer.bias)
+    return nn.Sequential(layer)
+
+
+def by_hand(method: InterventionAE, x: Tensor) -> tuple[Tensor, Tensor]:
+    """The loss of encoder and decoder without L_diff, and L_adv, sample by sample."""
+    torch.manual_seed(1)
+    k, order = torch.randint(4, (16, 1))[:, 0], torch.randperm(16)
+    z = method.encoder(x)
+    swapped = z.clone()
+    for i in range(16):
+        swapped[i, 2 * k[i] : 2 * k[i] + 2] = z[order[i], 2 * k[i] : 2 * k[i] + 2]
+    changed = method.decoder.mean(swapped)
+    back = method.encoder(changed)
+    back = torch.stack(
+        [torch.cat([b[: 2 * j], a[2 * j : 2 * j + 2], b[2 * j + 2 :]]) for a, b, j in zip(z, back, k, strict=True)]
+    )
+    entropy = nn.BCELoss(reduction="sum")
+    rec, undone = (entropy(method.decoder.mean(c), x) / 16 for c in (z, back))
+    w = method.weigh(changed).exp()
+    fair = torch.sigmoid(method.critic(method.decoder.mean(z).detach())).log().mean()
+    adversarial = fair + (w / w.mean() * (1 - torch.sigmoid(method.critic(changed))).log()).mean()
+    return rec + 0.25 * undone + 10 * adversarial, adversarial
+
+
+def test_each_group_has_the_gradient_of_its_own_side_of_the_game() -> None:
+    """Encoder and decoder minimise Eq. 3, the weights L_adv, and the critic its negative; none sees another's side."""
+    method = build(lambda_3=0.0)
+    total, adversarial = by_hand(method, batch().x)
+    expected = {}
+    for name, loss in {"model": total, "decoder": total, "critic": -adversarial, "weights": adversarial}.items():
+        expected[name] = torch.autograd.grad(loss, method.groups()[name].parameters, retain_graph=True)
+    torch.manual_seed(1)
+    Trainer(method).step(batch(), 0)
+    for name, gradients in expected.items():
+        for parameter, gradient in zip(method.groups()[name].parameters, gradients, strict=True):
+            assert parameter.grad is not None
+            torch.testing.assert_close(parameter.grad, gradient, rtol=2e-3, atol=2e-4)
+    assert all(p.grad is None for p in method.translator.parameters())
+
+
+def test_only_the_literal_form_moves_reconstructions_by_the_critic() -> None:
+    gradients = []
+    for literal in (False, True):
+        method = build(lambda_3=0.0, lambda_1=0.0, lambda_2=1000.0, literal=literal)
+        torch.manual_seed(1)
+        Trainer(method).step(batch(), 0)
+        gradients.append(torch.cat([p.grad.flatten() for p in method.decoder.parameters() if p.grad is not None]))
+    assert not torch.allclose(gradients[0], gradients[1], rtol=1e-2)
+
+
+def test_the_difficulty_of_a_feature_that_nothing_reads_is_the_entropy() -> None:
+    """u = v, and the translator starts as the identity: what is left is the entropy of the picture."""
+    method = build(inner_rate=0.0)
+    first = next(m for m in method.decoder.modules() if isinstance(m, nn.Linear))
+    nn.init.zeros_(first.weight)
+    z = torch.randn(16, 4, 2)
+    image = torch.sigmoid(method.draw(z))
+    entropy = F.binary_cross_entropy(image, image, reduction="sum").item() / 16
+    assert method.difficulty(z).item() == pytest.approx(entropy, rel=1e-4)
+
+
+def test_the_translator_learns_from_one_half_and_is_tried_on_the_other() -> None:
+    method = build()
+    with torch.no_grad():
+        z = method.code(batch().x) * 20
+    torch.manual_seed(3)
+    torch.randint(4, ())
+    first, second = torch.randperm(16)[:2].tolist()
+    again = z.clone()
+    free = [i for i in range(8) if i not in (first, second)]
+    again[free] = z[free].flip(0) + 1.0
+    values = []
+    for steps in (0, 3):
+        method.inner_steps = steps
+        for code in (z, again):
+            torch.manual_seed(3)
+            values.append(method.difficulty(code).item())
+    assert values[0] == values[1]
+    assert values[2] != values[3]
+
+
+@pytest.mark.parametrize(
+    ("shape", "width", "encoder", "decoder"),
+    [
+        ((1, 64, 64), 32, [32, 32, 64, 64, 128, 10], [128, 1024, 64, 32, 32, 1]),
+        ((3, 28, 28), 64, [64, 128, 128, 10], [3136, 64, 3]),
+        ((3, 64, 64), 128, [128, 128, 256, 256, 512, 10], [512, 4096, 256, 128, 128, 3]),
+    ],
+)
+def test_networks_are_those_of_the_tables(
+    shape: tuple[int, int, int], width: int, encoder: list[int], decoder: list[int]
+) -> None:
+    def outputs(net: nn.Module) -> list[int]:
+        kinds = (nn.Conv2d, nn.ConvTranspose2d, nn.Linear)
+        return [
+            m.out_features if isinstance(m, nn.Linear) else m.out_channels
+            for m in net.modules()
+            if isinstance(m, kinds)
+        ]
+
+    assert outputs(intervention_nets.encoder(shape, 10, width=width)) == encoder
+    assert outputs(intervention_nets.decoder(shape, 10, width=width)) == decoder
+    z = intervention_nets.encoder(shape, 10, width=width)(torch.zeros(2, *shape))
+    assert intervention_nets.decoder(shape, 10, width=width)(z).shape == (2, *shape)
+
+
+def test_critics_of_the_tables() -> None:
+    units = [
+        m.out_features
+        for m in intervention_nets.judge((3, 64, 64), width=64, layers=2, leak=0.2).modules()
+        if isinstance(m, nn.Linear)
+    ]
+    assert units == [256, 256, 1]
+    units = [
+        m.out_features
+        for m in intervention_nets.judge((3, 28, 28), width=64, layers=1, leak=0.0).modules()
+        if isinstance(m, nn.Linear)
+    ]
+    assert units == [128, 1]
+
+
+def test_a_single_feature_is_refused() -> None:
+    with pytest.raises(Problem, match="two features or more"):
+        InterventionAE(Spec((1, 12, 12), 10), features=1)
