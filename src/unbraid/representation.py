@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import torch
+import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor
 
@@ -25,6 +26,10 @@ SWEEP = 9  # pictures in a traversal
 EXAMPLES = 10  # pictures in the row of reconstructions
 GRID = 7  # pictures on each side of the interpolation
 QUANTILES = (0.02, 0.98)  # of the codes, between which a traversal moves
+QUERIES, NEIGHBOURS = 3, 3  # images whose nearest neighbours are shown, and how many
+SPACES = 10  # at most, in which neighbours are looked for
+THUMBNAIL = 32  # pixels on a side of a neighbour's picture, at most
+DEAD = 0.05  # nats, or standard deviations, below which a latent has no neighbours worth showing
 
 
 def represent(
@@ -64,6 +69,7 @@ def represent(
         write(run.path / "codes.csv", lines(table, background, arrays))
         if pictures and {"codes_s", "codes_z"} <= codes.keys():
             pictures |= draw_apart(method, table, background, examples, others[:EXAMPLES])
+    pictures |= retrieve(method, table, rows, codes)
     if pictures:
         run.write_arrays("pictures.npz", **pictures)
     run.write_arrays("codes.npz", **arrays)  # last: where it is, all is there
@@ -169,6 +175,56 @@ def draw_apart(
         drawn = picture(between, z[:1].repeat(len(between), 1))
         pictures["between"] = drawn.reshape(GRID, GRID, *drawn.shape[1:])
     return pictures
+
+
+def retrieve(method: Method[Any], table: Table, rows: Rows, codes: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+    """The nearest neighbours of the first rows, among all of these, in the space of each feature.
+
+    retrieval_spaces [s], their names; retrieval_rows [s, queries, neighbours], rows of the table, the nearest first;
+    retrieval_queries [queries, c, h, w] and retrieval [s, queries, neighbours, c, h, w], small pictures of them.
+    """
+    found = {name: nearest(codes[f"codes_{block}"][:, of]) for name, block, of in spaces(method, codes)}
+    if table.shape[1] == 1 or len(rows) < 2 or not found:
+        return {}
+    places = np.stack(list(found.values()))  # [s, q, k]
+    shown, order = np.unique(places, return_inverse=True)
+    small = thumbnails(images(method, table, rows[shown]))
+    return {
+        "retrieval_spaces": np.array(list(found), dtype=str),
+        "retrieval_rows": rows[places],
+        "retrieval_queries": thumbnails(images(method, table, rows[:QUERIES])),
+        "retrieval": small[order.reshape(places.shape)],
+    }
+
+
+def spaces(method: Method[Any], codes: dict[str, NDArray[Any]]) -> list[tuple[str, str, list[int]]]:
+    """Name, block and columns of each feature that carries something, the most first.
+
+    Features are what the method says (`units`), else the latents of a code of one block, else the blocks.
+    """
+    blocks = [name.removeprefix("codes_") for name in codes if name.startswith("codes_")]
+    found = []
+    for block in blocks:
+        width = codes[f"codes_{block}"].shape[1]
+        units = method.units.get(block, [0] * width if len(blocks) > 1 else list(range(width)))
+        weight = codes.get(f"kl_{block}", codes[f"codes_{block}"].std(0))
+        for unit in dict.fromkeys(units):
+            of = [i for i, other in enumerate(units) if other == unit]
+            name = block if len(of) == width else f"{block}{unit}"
+            found.append((float(weight[of].sum()), name, block, of))
+    alive = sorted((space for space in found if space[0] >= DEAD), key=lambda space: -space[0])
+    return [(name, block, of) for _, name, block, of in alive[:SPACES]]
+
+
+def nearest(codes: NDArray[Any]) -> NDArray[np.int64]:
+    """Places of the nearest neighbours of the first codes by Euclidean distance, [queries, neighbours]."""
+    distance = ((codes[:QUERIES, None] - codes[None]) ** 2).sum(-1)  # [q, n]
+    np.fill_diagonal(distance, np.inf)  # none is a neighbour of its own
+    return np.argsort(distance, 1, kind="stable")[:, : min(NEIGHBOURS, len(codes) - 1)]
+
+
+def thumbnails(x: Tensor) -> NDArray[np.uint8]:
+    return to_bytes(F.avg_pool2d(x, -(-max(x.shape[2:]) // THUMBNAIL)))
 
 
 def images(method: Method[Any], table: Table, rows: Rows) -> Tensor:
