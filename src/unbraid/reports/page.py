@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from unbraid import catalogue, history
 from unbraid.errors import Problem
-from unbraid.reports import figures, two_sets
+from unbraid.reports import figures, retrieval, two_sets
 from unbraid.run import Run, write
 
 DEAD = 0.05  # nats, or standard deviations, below which a latent carries nothing
@@ -36,7 +36,7 @@ def report(run: Run) -> Path:
     pictures = run.arrays("pictures.npz") if (run.path / "pictures.npz").exists() else {}
     scores = run.scores()
     parts = [_header(run), _scores(scores, codes), two_sets.section(codes, pictures)]
-    parts += [_pictures(pictures, codes, scores), _curves(run), _facts(run)]
+    parts += [_pictures(pictures, codes, scores), retrieval.section(pictures), _curves(run), _facts(run)]
     title = escape(f"{run.plan.method} on {run.plan.data}")
     page = (
         f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{title}</title>'
@@ -116,7 +116,7 @@ def _known(
 def _pictures(
     pictures: dict[str, NDArray[Any]], codes: dict[str, NDArray[Any]], scores: dict[str, dict[str, Any]]
 ) -> str:
-    if not pictures:
+    if "originals" not in pictures:
         return ""
     text = (
         "<h2>Reconstructions</h2><div class=latent><span>originals</span>"
