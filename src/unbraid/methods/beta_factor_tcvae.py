@@ -1,0 +1,99 @@
+"""beta-FactorTCVAE: total correlation penalised twice, by a critic and within the batch.
+
+    model:   E_q(z|x)[-log p(x|z)] + beta |KL(q(z|x) || p(z)) - C| + weight (TC_critic + TC_batch)
+    critic:  as that of factor_vae
+
+A row of table 3 in the swap paper, and not a published method: the reading is that of the only public script of that
+name (https://github.com/amir-abdi/disentanglement-pytorch), which adds the terms of FactorVAE (Kim & Mnih 2018,
+arXiv:1802.05983) and of beta-TCVAE (Chen et al. 2018, arXiv:1802.04942) with one weight, and a growing capacity C.
+"""
+
+from __future__ import annotations
+
+import torch.nn.functional as F
+from torch import Tensor
+
+from unbraid import nets
+from unbraid.data.batch import Images
+from unbraid.data.table import Spec
+from unbraid.maths import gaussian, schedule
+from unbraid.maths.dependence import permute_dims
+from unbraid.methods.beta_tcvae import parts_of_kl
+from unbraid.methods.contract import Group, Loss, Method, minimise
+
+
+class BetaFactorTCVAE(Method[Images]):
+    """A Gaussian code whose dependence between dimensions is measured in two ways at once; block `z`.
+
+    Args:
+        beta: weight of the distance between the KL and the capacity
+        weight: of both estimates of the total correlation
+        c_max: the capacity at the end of its growth, in nats
+        c_steps: steps over which the capacity grows from 0
+        latents: number of dimensions of the code
+        net: network, conv or mlp
+        width: channels of the first convolution
+        critic_width: units in each of the critic's six layers
+        likelihood: of the pixels, bernoulli or gaussian
+        lr: learning rate of Adam for encoder and decoder
+        critic_lr: learning rate of the critic's Adam
+    """
+
+    eats = Images
+
+    def __init__(
+        self,
+        spec: Spec,
+        *,
+        beta: float = 1.0,
+        weight: float = 2.0,
+        c_max: float = 25.0,
+        c_steps: int = 100_000,
+        latents: int = 20,
+        net: str = "conv",
+        width: int = 32,
+        critic_width: int = 1000,
+        likelihood: str = "bernoulli",
+        lr: float = 1e-4,
+        critic_lr: float = 1e-4,
+    ) -> None:
+        super().__init__(spec, lr=lr)
+        self.beta, self.weight, self.c_max, self.c_steps, self.critic_lr = beta, weight, c_max, c_steps, critic_lr
+        self.encoder = nets.encoder(net, spec.shape, 2 * latents, width=width)
+        self.decoder = nets.decoder(net, spec.shape, latents, width=width, likelihood=likelihood)
+        self.critic = nets.critic(latents, hidden=critic_width)
+
+    def groups(self) -> dict[str, Group]:
+        return {
+            "model": Group([*self.encoder.parameters(), *self.decoder.parameters()], self.lr),
+            "critic": Group(list(self.critic.parameters()), self.critic_lr, (0.5, 0.9)),
+        }
+
+    def losses(self, batch: Images, step: int) -> dict[str, Loss]:
+        mu, log_var = self.encoder(batch.x).chunk(2, -1)  # [b, k]
+        z = gaussian.sample(mu, log_var)
+        joint, permuted = self._logit(z), self._logit(permute_dims(z.detach()))  # [b]
+        c = mu.new_tensor(schedule.linear(step, 0.0, self.c_max, self.c_steps))
+        rec = self.decoder.nll(z, batch.x).mean()
+        kl = gaussian.kl_to_standard(mu, log_var).sum(-1).mean()
+        tc_critic = joint.mean()
+        _, tc_batch, _ = parts_of_kl(z, mu, log_var, "weighted", self.spec.n_train)
+        value = rec + self.beta * (kl - c).abs() + self.weight * (tc_critic + tc_batch)
+        critic = 0.5 * F.softplus(-joint).mean() + 0.5 * F.softplus(permuted).mean()
+        return {
+            "model": minimise(value, rec=rec, kl=kl, capacity=c, tc_critic=tc_critic, tc_batch=tc_batch),
+            "critic": minimise(critic),
+        }
+
+    def _logit(self, z: Tensor) -> Tensor:
+        """log D(z) - log(1 - D(z)). [b, k] -> [b]"""
+        joint, product = self.critic(z).unbind(-1)
+        difference: Tensor = joint - product
+        return difference
+
+    def posterior(self, x: Tensor) -> dict[str, tuple[Tensor, Tensor]]:
+        mu, log_var = self.encoder(x).chunk(2, -1)
+        return {"z": (mu, log_var)}
+
+    def decode(self, blocks: dict[str, Tensor]) -> Tensor:
+        return self.decoder.mean(blocks["z"])

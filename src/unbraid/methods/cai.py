@@ -1,0 +1,70 @@
+"""CAI: a critic reads the nuisances from the code, the encoder prevents it, Xie et al. 2017 (arXiv:1705.11122, eq. 1).
+
+    min over encoder and classifier, max over critics of  E[-log q(y|h) + gamma log q_D(s|h)],    h = E(x)
+
+In one loss, by gradient reversal: critics minimise -log q_D(s|h), and what reaches the encoder is -gamma times as much.
+Each known nuisance has a critic of its own.
+
+Differs from the paper: h is computed from x alone, since a new image's nuisance is not known; no alternation.
+"""
+
+from __future__ import annotations
+
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from unbraid import nets
+from unbraid.data.batch import Labelled
+from unbraid.data.table import Spec
+from unbraid.maths.invariance import reverse
+from unbraid.methods.contract import Loss, Method, minimise
+from unbraid.methods.heads import need_classes, need_nuisances, perceptron
+
+
+class CAI(Method[Labelled]):
+    """A code for the class from which critics cannot tell the known nuisances; block `z`.
+
+    Args:
+        gamma: weight of the critics' loss in the encoder's
+        latents: number of dimensions of the code
+        critic_width: units in each of a critic's two hidden layers
+        net: network, conv or mlp
+        width: channels of the first convolution
+        lr: learning rate of Adam
+    """
+
+    eats = Labelled
+
+    def __init__(
+        self,
+        spec: Spec,
+        *,
+        gamma: float = 1.0,
+        latents: int = 64,
+        critic_width: int = 128,
+        net: str = "conv",
+        width: int = 32,
+        lr: float = 1e-3,
+    ) -> None:
+        super().__init__(spec, lr=lr)
+        need_classes(spec, "cai")
+        need_nuisances(spec, "cai")
+        self.gamma = gamma
+        self.encoder = nets.encoder(net, spec.shape, latents, width=width)
+        self.classifier = nn.Linear(latents, spec.classes)
+        self.critics = nn.ModuleList(perceptron(latents, critic_width, critic_width, n) for n in spec.nuisances)
+
+    def losses(self, batch: Labelled, step: int) -> dict[str, Loss]:
+        h = self.encode(batch.x)["z"]  # [b, k]
+        ce = F.cross_entropy(self.classifier(h), batch.y)
+        hidden = reverse(h, self.gamma)
+        told = [F.cross_entropy(critic(hidden), s) for critic, s in zip(self.critics, batch.s.T, strict=True)]
+        nuisance = sum(told, ce.new_zeros(()))
+        return {"model": minimise(ce + nuisance, ce=ce, nuisance=nuisance)}
+
+    def encode(self, x: Tensor) -> dict[str, Tensor]:
+        return {"z": F.relu(self.encoder(x))}
+
+    def classify(self, x: Tensor) -> Tensor:
+        logits: Tensor = self.classifier(self.encode(x)["z"])
+        return logits

@@ -1,0 +1,109 @@
+"""UAI: two parts of a code that must not tell of each other, Jaiswal et al. 2018 (arXiv:1809.10083, eq. 1 to 5).
+
+    model:      predict L_pred(y, p) + reconstruct L_dec(x, [dropout(p), n]) + apart (|f1(p) - u|^2 + |f2(n) - v|^2)
+    adversary:  |f1(p) - n|^2 + |f2(n) - p|^2
+
+The disentanglers f1, f2 predict each part of the code from the other. The model is not given their negative loss: it
+makes them predict noise u, v, uniform on [-1, 1], where tanh puts the codes. The predictive part p is needed for the
+class and unreliable for drawing, so the rest goes to n. No nuisance needs to be known. A step of the model is followed
+by `adversary_steps` of the adversary; each is one batch.
+
+Paper -> here: e1 -> p, e2 -> n; alpha, beta, gamma -> predict, reconstruct, apart. All but L_pred are means of squares,
+over pixels or units, as the weights of the paper suppose. Differs from the paper: the networks.
+"""
+
+from __future__ import annotations
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from unbraid import nets
+from unbraid.data.batch import Labelled
+from unbraid.data.table import Spec
+from unbraid.methods.contract import Group, Loss, Method, minimise
+from unbraid.methods.heads import need_classes
+
+
+class UAI(Method[Labelled]):
+    """A code in two parts between which a critic finds nothing; blocks `n` (nuisance) and `p` (predictive).
+
+    Args:
+        predict: weight of the classifier's loss
+        reconstruct: weight of the mean squared error of the pixels
+        apart: weight of the disentanglers' noise
+        adversary_steps: steps of the disentanglers after each step of the model
+        drop: chance that a unit of p is hidden from the decoder
+        predictive: number of dimensions of p
+        nuisance: number of dimensions of n
+        net: network, conv or mlp
+        width: channels of the first convolution
+        lr: learning rate of the model's Adam
+        adversary_lr: learning rate of the disentanglers' Adam
+    """
+
+    eats = Labelled
+    game = True
+
+    def __init__(
+        self,
+        spec: Spec,
+        *,
+        predict: float = 100.0,
+        reconstruct: float = 0.1,
+        apart: float = 1.0,
+        adversary_steps: int = 10,
+        drop: float = 0.5,
+        predictive: int = 10,
+        nuisance: int = 20,
+        net: str = "conv",
+        width: int = 32,
+        lr: float = 1e-4,
+        adversary_lr: float = 1e-3,
+    ) -> None:
+        super().__init__(spec, lr=lr)
+        need_classes(spec, "uai")
+        self.predict, self.reconstruct, self.apart, self.drop = predict, reconstruct, apart, drop
+        self.adversary_steps, self.adversary_lr, self.predictive = adversary_steps, adversary_lr, predictive
+        self.encoder = nets.encoder(net, spec.shape, predictive + nuisance, width=width)
+        self.decoder = nets.decoder(net, spec.shape, predictive + nuisance, width=width, likelihood="gaussian")
+        self.classifier = nn.Linear(predictive, spec.classes)
+        self.f1 = nn.Sequential(nn.Linear(predictive, nuisance), nn.Tanh())
+        self.f2 = nn.Sequential(nn.Linear(nuisance, predictive), nn.Tanh())
+
+    def groups(self) -> dict[str, Group]:
+        model = [*self.encoder.parameters(), *self.decoder.parameters(), *self.classifier.parameters()]
+        adversary = [*self.f1.parameters(), *self.f2.parameters()]
+        return {"model": Group(model, self.lr), "adversary": Group(adversary, self.adversary_lr)}
+
+    def losses(self, batch: Labelled, step: int) -> dict[str, Loss]:
+        if step % (1 + self.adversary_steps):
+            with torch.no_grad():
+                p, n = self._code(batch.x)
+            adversary = F.mse_loss(self.f1(p), n) + F.mse_loss(self.f2(n), p)
+            return {"adversary": minimise(adversary, adversary_error=adversary)}
+        p, n = self._code(batch.x)  # [b, predictive], [b, nuisance]
+        u, v = 2 * torch.rand_like(n) - 1, 2 * torch.rand_like(p) - 1
+        ce = F.cross_entropy(self.classifier(p), batch.y)
+        rec = F.mse_loss(self.decoder.mean(torch.cat([F.dropout(p, self.drop), n], -1)), batch.x)
+        noise = F.mse_loss(self.f1(p), u) + F.mse_loss(self.f2(n), v)
+        return {
+            "model": minimise(
+                self.predict * ce + self.reconstruct * rec + self.apart * noise, ce=ce, rec=rec, noise=noise
+            )
+        }
+
+    def _code(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        e = torch.tanh(self.encoder(x))
+        return e[:, : self.predictive], e[:, self.predictive :]
+
+    def encode(self, x: Tensor) -> dict[str, Tensor]:
+        p, n = self._code(x)
+        return {"n": n, "p": p}
+
+    def decode(self, blocks: dict[str, Tensor]) -> Tensor:
+        return self.decoder.mean(torch.cat([blocks["p"], blocks["n"]], -1))
+
+    def classify(self, x: Tensor) -> Tensor:
+        logits: Tensor = self.classifier(self._code(x)[0])
+        return logits

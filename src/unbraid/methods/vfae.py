@@ -1,0 +1,100 @@
+"""VFAE: a code of the class, and kept alike over the nuisances, Louizos et al. 2016 (arXiv:1511.00830, eq. 5 to 8, 11).
+
+    E[-log p(x|z1,s)] + E[log q(z1|x) - log p(z1|z2,y)] + KL(q(z2|z1,y) || p(z2)) - alpha log q(y|z1) + beta MMD(z1; s)
+
+with z1 ~ q(z1|x), z2 ~ q(z2|z1,y). The image is drawn from the inferred z1; p(z1|z2,y) is only its prior. MMD is the
+squared distance between the codes of each value of a nuisance and all codes, by random Fourier features
+(maths/invariance.py), summed over values and over nuisances.
+
+Differs from the paper: q(z1|x) instead of q(z1|x,s), because the nuisance of a new image is not known and an
+image shows it; convolutions; more than two values of s.
+"""
+
+from __future__ import annotations
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from unbraid import nets
+from unbraid.data.batch import Labelled
+from unbraid.data.table import Spec
+from unbraid.maths import gaussian
+from unbraid.maths.invariance import group_mmd
+from unbraid.methods.contract import Loss, Method, minimise
+from unbraid.methods.heads import need_classes, need_nuisances, no_nuisance, one_hot, perceptron
+
+
+class VFAE(Method[Labelled]):
+    """A Gaussian code z1 whose distribution is alike for all values of the known nuisances; block `z`.
+
+    Args:
+        alpha: weight of the classifier's loss
+        beta: weight of the distance between the codes of different nuisances
+        latents: number of dimensions of z1, and of z2
+        hidden: units in the hidden layer between z1 and z2
+        features: number of random features of the distance
+        bandwidth: gamma of its kernel exp(-|a - b|^2 / gamma)
+        net: network, conv or mlp
+        width: channels of the first convolution
+        likelihood: of the pixels, bernoulli or gaussian
+        lr: learning rate of Adam
+    """
+
+    eats = Labelled
+
+    def __init__(
+        self,
+        spec: Spec,
+        *,
+        alpha: float = 100.0,
+        beta: float = 100.0,
+        latents: int = 20,
+        hidden: int = 100,
+        features: int = 500,
+        bandwidth: float = 1.0,
+        net: str = "conv",
+        width: int = 32,
+        likelihood: str = "bernoulli",
+        lr: float = 1e-3,
+    ) -> None:
+        super().__init__(spec, lr=lr)
+        need_classes(spec, "vfae")
+        need_nuisances(spec, "vfae")
+        self.alpha, self.beta, self.features, self.bandwidth = alpha, beta, features, bandwidth
+        self.encoder = nets.encoder(net, spec.shape, 2 * latents, width=width)
+        drawn_from = latents + sum(spec.nuisances)
+        self.decoder = nets.decoder(net, spec.shape, drawn_from, width=width, likelihood=likelihood)
+        self.to_z2 = perceptron(latents + spec.classes, hidden, 2 * latents)
+        self.to_z1 = perceptron(latents + spec.classes, hidden, 2 * latents)
+        self.classifier = nn.Linear(latents, spec.classes)
+
+    def losses(self, batch: Labelled, step: int) -> dict[str, Loss]:
+        y, s = F.one_hot(batch.y, self.spec.classes).float(), one_hot(batch.s, self.spec.nuisances)
+        mu, log_var = self.encoder(batch.x).chunk(2, -1)  # q(z1|x), [b, k]
+        z1 = gaussian.sample(mu, log_var)
+        mu2, log_var2 = self.to_z2(torch.cat([z1, y], -1)).chunk(2, -1)  # q(z2|z1,y)
+        z2 = gaussian.sample(mu2, log_var2)
+        prior = self.to_z1(torch.cat([z2, y], -1)).chunk(2, -1)  # p(z1|z2,y)
+
+        rec = self.decoder.nll(torch.cat([z1, s], -1), batch.x).mean()
+        kl1 = (gaussian.log_density(z1, mu, log_var) - gaussian.log_density(z1, *prior)).sum(-1).mean()
+        kl2 = gaussian.kl_to_standard(mu2, log_var2).sum(-1).mean()
+        ce = F.cross_entropy(self.classifier(z1), batch.y)
+        groups = [group_mmd(z1, nuisance, features=self.features, bandwidth=self.bandwidth) for nuisance in batch.s.T]
+        mmd = sum(groups, ce.new_zeros(()))
+        value = rec + kl1 + kl2 + self.alpha * ce + self.beta * mmd
+        return {"model": minimise(value, rec=rec, kl1=kl1, kl2=kl2, ce=ce, mmd=mmd)}
+
+    def posterior(self, x: Tensor) -> dict[str, tuple[Tensor, Tensor]]:
+        mu, log_var = self.encoder(x).chunk(2, -1)
+        return {"z": (mu, log_var)}
+
+    def decode(self, blocks: dict[str, Tensor]) -> Tensor:
+        """Drawn with no value of a nuisance before another: the code does not say which."""
+        z = blocks["z"]
+        return self.decoder.mean(torch.cat([z, no_nuisance(len(z), self.spec.nuisances).to(z)], -1))
+
+    def classify(self, x: Tensor) -> Tensor:
+        logits: Tensor = self.classifier(self.encode(x)["z"])
+        return logits
