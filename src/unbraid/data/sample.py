@@ -29,7 +29,8 @@ def sampler(table: Table, kind: type[Batch], *, batch: int, seed: int, **samplin
     draw = DRAW[kind]
 
     def at(step: int) -> Batch:
-        return draw(table, np.random.default_rng((seed, step)), batch, **sampling)
+        when = (step,) if kind is Pairs else ()
+        return draw(table, np.random.default_rng((seed, step)), batch, *when, **sampling)
 
     return at
 
@@ -53,15 +54,22 @@ def labelled(table: Table, rng: np.random.Generator, n: int) -> Labelled:
     return Labelled(_tensor(rows), _tensor(table.images(rows)), _tensor(y), _tensor(s))
 
 
-def pairs(table: Table, rng: np.random.Generator, n: int, *, changed: int = 1) -> Pairs:
+def pairs(
+    table: Table, rng: np.random.Generator, n: int, step: int = 0, *, changed: int = 1, changed_over: int = 0
+) -> Pairs:
     """Pairs that differ in exactly `changed` factors.
 
     Args:
         changed: number of factors in which the two images of a pair differ; 0 draws it anew for each pair
+        changed_over: steps over which that number grows from 1; 0: it is the same from the start
     """
     varying = table.changeable
     if not 0 <= changed <= varying:
         raise Problem(f"pairs of '{table.name}' can differ in 1 to {varying} factors (0: drawn), not {changed}")
+    if changed_over and not changed:
+        raise Problem("changed_over needs the number of factors to which it grows: set changed to 1 or more")
+    if step < changed_over:
+        changed = 1 + (changed - 1) * step // changed_over
     rows = _rows(table, rng, n)
     k = np.full(n, changed) if changed else rng.integers(1, max(varying, 2), n)
     others = table.change(rows, k, rng)
