@@ -37,7 +37,7 @@ def batch_of(method: Method[Any], step: int = 0) -> Batch:
 
 def losses(method: Method[Any], seed: int) -> dict[str, float]:
     torch.manual_seed(seed)
-    return {name: loss.value.item() for name, loss in method.losses(batch_of(method), 0).items()}
+    return {name: loss.value.item() for name, loss in method.losses(batch_of(method, seed), 0).items()}
 
 
 @pytest.mark.parametrize("name", TRAINED)
