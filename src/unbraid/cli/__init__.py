@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Sequence
+from typing import Any
 
 from unbraid.cli import data, listing, report, reproduce, run, score, study
 from unbraid.cli.parser import Parser
@@ -12,6 +14,17 @@ from unbraid.errors import Problem
 
 def main(words: Sequence[str] | None = None) -> int:
     """Runs a command and gives the exit code."""
+    with warnings.catch_warnings():
+        warnings.showwarning = _note
+        return _main(words)
+
+
+def _note(message: Warning | str, *place: Any, **more: Any) -> None:
+    """A warning as one plain line, without the place in our source that gave it."""
+    print(f"unbraid: note: {' '.join(str(message).split())}", file=sys.stderr)
+
+
+def _main(words: Sequence[str] | None) -> int:
     words = list(sys.argv[1:] if words is None else words)
     try:
         if words[:1] == ["run"]:

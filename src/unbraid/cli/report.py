@@ -1,4 +1,4 @@
-"""`unbraid report`: a run as a page."""
+"""`unbraid report`: a run, or all runs of a study, as a page."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ import argparse
 from pathlib import Path
 
 from unbraid.cli.parser import Parser
+from unbraid.errors import Problem
 
 
 def add(commands: argparse._SubParsersAction[Parser]) -> None:
-    parser = commands.add_parser("report", help="write the report of a run")
-    parser.add_argument("path", help="a run's directory")
+    parser = commands.add_parser("report", help="write the report of a run or of a study")
+    parser.add_argument("path", help="a run's directory, or a folder of runs: one page about the study")
     parser.add_argument("--points", type=int, default=10_000, help="images to encode (default: 10000)")
     parser.add_argument("--image", type=int, help="row of the image to traverse; encodes anew")
     parser.add_argument("--png", type=Path, metavar="FILE", help="also write the traversals as a picture")
@@ -22,6 +23,8 @@ def main(arguments: argparse.Namespace) -> int:
     from unbraid.reports.page import traversal_sheet
     from unbraid.run import Run
 
+    if any(Path(arguments.path).glob("*/run.json")) and not (Path(arguments.path) / "run.json").exists():
+        return _study(Path(arguments.path), arguments)
     run = Run(arguments.path)
     if arguments.image is not None or not (run.path / "codes.npz").exists():
         table = api.load_data(run.plan.data, **run.plan.data_arguments)
@@ -32,4 +35,13 @@ def main(arguments: argparse.Namespace) -> int:
     if arguments.png:
         traversal_sheet(run, arguments.png)
         print(f"picture: {arguments.png}")
+    return 0
+
+
+def _study(folder: Path, arguments: argparse.Namespace) -> int:
+    from unbraid.reports.study import report
+
+    if arguments.image is not None or arguments.png:
+        raise Problem(f"--image and --png are for one run, and {folder} is a folder of runs: name one of them")
+    print(f"report: {report(folder)}")
     return 0

@@ -28,7 +28,7 @@ def curves(rows: list[dict[str, float]]) -> str:
         if len(late) > 2 and np.ptp(late) > 0:  # the first steps would flatten all that follows
             axis.set_ylim(late.min() - 0.05 * np.ptp(late), late.max() + 0.05 * np.ptp(late))
         _plain(axis)
-    return _svg(figure)
+    return svg(figure)
 
 
 def heat_map(matrix: NDArray[Any], rows: list[str], columns: list[str], label: str) -> str:
@@ -45,7 +45,7 @@ def heat_map(matrix: NDArray[Any], rows: list[str], columns: list[str], label: s
     figure.colorbar(image, label=label).outline.set_visible(False)
     for spine in axis.spines.values():
         spine.set_visible(False)
-    return _svg(figure)
+    return svg(figure)
 
 
 def scatter(groups: dict[str, NDArray[Any]]) -> str:
@@ -63,7 +63,7 @@ def scatter(groups: dict[str, NDArray[Any]]) -> str:
     axis.legend(loc="center left", bbox_to_anchor=(1, 0.5), fontsize=7, markerscale=3, frameon=False)
     for spine in axis.spines.values():
         spine.set_visible(False)
-    return _svg(figure)
+    return svg(figure)
 
 
 def strip(images: NDArray[np.uint8], gap: int = 2) -> str:
@@ -112,7 +112,8 @@ def _plain(axis: Any) -> None:
         axis.spines[side].set_visible(False)
 
 
-def _svg(figure: Any) -> str:
+def svg(figure: Any) -> str:
+    """A figure as text."""
     import matplotlib
 
     text = io.StringIO()

@@ -26,6 +26,7 @@ tr { border-bottom: 1px solid #e4e7eb; } .note { color: #52606d; font-size: .88r
 .warning { color: #8a5300; font-size: .85rem; } svg { max-width: 100%; height: auto; }
 img { image-rendering: pixelated; display: block; width: 100%; }
 .latent { display: grid; grid-template-columns: 9.5rem 1fr; gap: .9rem; align-items: center; margin: .35rem 0; }
+.wide { overflow-x: auto; } summary { cursor: pointer; color: #2563a8; font-size: .9rem; margin: .6rem 0; }
 .latent span { font-size: .85rem; line-height: 1.3; } .latent b { font-size: .95rem; }
 """
 
@@ -37,16 +38,17 @@ def report(run: Run) -> Path:
     scores = run.scores()
     parts = [_header(run), _scores(scores, codes), two_sets.section(codes, pictures)]
     parts += [_pictures(pictures, codes, scores), retrieval.section(pictures), _curves(run), _facts(run)]
-    title = escape(f"{run.plan.method} on {run.plan.data}")
-    page = (
-        f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{title}</title>'
-        f'<meta name="viewport" content="width=device-width"><style>{STYLE}</style></head><body>'
-        + "".join(parts)
-        + "</body></html>"
-    )
     path = run.path / "report.html"
-    write(path, page.encode())
+    write(path, document(f"{run.plan.method} on {run.plan.data}", "".join(parts)).encode())
     return path
+
+
+def document(title: str, body: str) -> str:
+    """A whole page around its content."""
+    return (
+        f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>'
+        f'<meta name="viewport" content="width=device-width"><style>{STYLE}</style></head><body>{body}</body></html>'
+    )
 
 
 def _header(run: Run) -> str:

@@ -1,13 +1,14 @@
 """What a study says, as functions on one table: a row for each run.
 
-Columns: `objective`, `strength`, `seed`, `data`, and a column for each score. Settings are pairs of objective and
-strength. Intervals come from a bootstrap over seeds: whole seeds are drawn again with replacement, so that what runs
-share by their seed stays together.
+Columns: `data`, `objective`, `strength`, `seed`, and a column for each score; `setting` names all arguments of an
+objective that vary, and where it is missing the strength takes its place. Intervals come from a bootstrap over seeds:
+whole seeds are drawn again with replacement, so that what runs share by their seed stays together. The column `origin`
+of such a draw is the seed that a repeated one is a copy of. With one seed there is no interval.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import product
 from typing import Any
 
@@ -18,6 +19,7 @@ from scipy.stats import rankdata
 
 LEVEL = 0.95
 REPLICATES = 1000
+FEW = 100  # labels, for the numerator of the efficiency
 
 Estimate = tuple[float, float, float]  # value, low, high
 Matrix = NDArray[np.float64]
@@ -37,16 +39,53 @@ def over_seeds(
     table: pd.DataFrame, value: Callable[[pd.DataFrame], float], rng: np.random.Generator, replicates: int = REPLICATES
 ) -> Estimate:
     """A number of the table with its interval by bootstrap over seeds."""
+    found = intervals(table, lambda t: pd.DataFrame([[value(t)]]), rng, replicates)
+    estimate, low, high = (float(each.iloc[0, 0]) for each in found)
+    return estimate, low, high
+
+
+def intervals(
+    table: pd.DataFrame,
+    values: Callable[[pd.DataFrame], pd.DataFrame],
+    rng: np.random.Generator,
+    replicates: int = REPLICATES,
+) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
+    """A frame of numbers of the table, and the frames of their low and high ends by bootstrap over seeds."""
+    found = values(table)
+    drawn = [values(again).reindex_like(found).to_numpy(float) for again in _draws(table, rng, replicates)]
+    ends = np.full((2, *found.shape), np.nan)
+    if drawn:
+        stack = np.stack(drawn)  # [replicates, rows, columns]
+        stack[~np.isfinite(stack)] = np.nan
+        known = ~np.isnan(stack).all(0)
+        ends[:, known] = np.nanquantile(stack[:, known], [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0)
+    low, high = (pd.DataFrame(end, found.index, found.columns) for end in ends)
+    return found, low, high
+
+
+def _draws(table: pd.DataFrame, rng: np.random.Generator, replicates: int) -> Iterator[pd.DataFrame]:
+    """Tables of as many seeds, drawn with replacement and numbered anew; none where there is one seed."""
     seeds = table["seed"].unique()
-    parts = dict(iter(table.groupby("seed")))
-    drawn = []
-    for _ in range(replicates):
-        chosen = rng.choice(seeds, len(seeds))
-        again = pd.concat([parts[s].assign(seed=i) for i, s in enumerate(chosen)], ignore_index=True)
-        drawn.append(value(again))
-    finite = np.array([v for v in drawn if np.isfinite(v)])
-    low, high = np.quantile(finite, [(1 - LEVEL) / 2, (1 + LEVEL) / 2]) if len(finite) else (np.nan, np.nan)
-    return value(table), float(low), float(high)
+    rows = [np.flatnonzero(table["seed"] == seed) for seed in seeds]
+    for _ in range(replicates if len(seeds) > 1 else 0):
+        chosen = rng.integers(len(seeds), size=len(seeds))
+        sizes = [len(rows[place]) for place in chosen]
+        again = table.take(np.concatenate([rows[place] for place in chosen])).reset_index(drop=True)
+        yield again.assign(seed=np.repeat(np.arange(len(seeds)), sizes), origin=np.repeat(seeds[chosen], sizes))
+
+
+def averages(
+    table: pd.DataFrame, scores: Sequence[str], by: Sequence[str], rng: np.random.Generator, **options: Any
+) -> pd.DataFrame:
+    """Analyses 1 and 3: the mean of each score in each group; columns: those of `by`, score, mean, low, high."""
+
+    def means(t: pd.DataFrame) -> pd.DataFrame:
+        return t.groupby(list(by), dropna=False)[list(scores)].mean()
+
+    columns = table[list(dict.fromkeys(["seed", *by, *scores]))]
+    mean, low, high = (each.rename_axis("score", axis=1) for each in intervals(columns, means, rng, **options))
+    long = [each.stack(future_stack=True).rename(name) for name, each in (("mean", mean), ("low", low), ("high", high))]
+    return pd.concat(long, axis=1).reset_index()
 
 
 def trend_with_strength(table: pd.DataFrame, score: str, rng: np.random.Generator, **options: Any) -> pd.DataFrame:
@@ -56,38 +95,49 @@ def trend_with_strength(table: pd.DataFrame, score: str, rng: np.random.Generato
         if part["strength"].nunique() > 1:
             value, low, high = over_seeds(part, lambda t: spearman(t["strength"], t[score]), rng, **options)
             rows.append({"data": data, "objective": objective, "rho": value, "low": low, "high": high})
-    return pd.DataFrame(rows)
+    return pd.DataFrame(rows, columns=["data", "objective", "rho", "low", "high"])
 
 
 def agreement(table: pd.DataFrame, first: Sequence[str], second: Sequence[str] | None = None) -> pd.DataFrame:
     """Analyses 2, 5 and 6: rank correlations over runs, between two lists of scores or within one."""
     second = first if second is None else second
-    return pd.DataFrame([[spearman(table[a], table[b]) for b in second] for a in first], list(first), list(second))
+    values = table[list(dict.fromkeys([*first, *second]))].astype(float).replace([np.inf, -np.inf], np.nan)
+    return values.corr("spearman", min_periods=3).loc[list(first), list(second)]
 
 
 def explained(table: pd.DataFrame, score: str, by: Sequence[str]) -> float:
     """Analysis 4: the share of a score's variance that group means explain, as a regression on one-hot codes does."""
-    values = table[score].to_numpy(float)
-    means = table.groupby(list(by))[score].transform("mean").to_numpy(float)
-    total = float(((values - values.mean()) ** 2).sum())
-    return float(((means - values.mean()) ** 2).sum()) / total if total else float("nan")
+    return _share(table[score].to_numpy(float), table.groupby(list(by), dropna=False).ngroup().to_numpy())
+
+
+def shares(table: pd.DataFrame, scores: Sequence[str], by: Mapping[str, Sequence[str]]) -> pd.DataFrame:
+    """`explained` for many scores (rows) and named ways to group the runs (columns)."""
+    groups = {name: table.groupby(list(keys), dropna=False).ngroup().to_numpy() for name, keys in by.items()}
+    values = {score: table[score].to_numpy(float) for score in scores}
+    return pd.DataFrame({name: {s: _share(v, ids) for s, v in values.items()} for name, ids in groups.items()})
 
 
 def explained_by_chance(
     table: pd.DataFrame, score: str, by: Sequence[str], rng: np.random.Generator, replicates: int = 200
 ) -> float:
     """The share that as many groups of the same sizes explain when the scores are shuffled over the runs."""
-    shuffled = table.copy()
-    found = []
-    for _ in range(replicates):
-        shuffled[score] = rng.permutation(table[score].to_numpy(float))
-        found.append(explained(shuffled, score, by))
-    return float(np.mean(found))
+    values, groups = table[score].to_numpy(float), table.groupby(list(by), dropna=False).ngroup().to_numpy()
+    return float(np.mean([_share(rng.permutation(values), groups) for _ in range(replicates)]))
+
+
+def _share(values: Matrix, groups: NDArray[Any]) -> float:
+    known = np.isfinite(values)
+    values, groups = values[known], groups[known]
+    if not len(values) or np.ptp(values) == 0:
+        return float("nan")
+    counts = np.bincount(groups)
+    means = np.bincount(groups, values) / np.maximum(counts, 1)
+    return float((counts * (means - values.mean()) ** 2).sum() / ((values - values.mean()) ** 2).sum())
 
 
 def spread(table: pd.DataFrame, score: str, by: Sequence[str]) -> pd.DataFrame:
     """Analysis 3: quantiles of a score in each group."""
-    quantiles = table.groupby(list(by))[score].quantile([0.0, 0.1, 0.5, 0.9, 1.0]).unstack()
+    quantiles = table.groupby(list(by), dropna=False)[score].quantile([0.0, 0.1, 0.5, 0.9, 1.0]).unstack()
     return quantiles.set_axis(["least", "10 %", "median", "90 %", "most"], axis=1).reset_index()
 
 
@@ -96,7 +146,7 @@ def overlaps(table: pd.DataFrame, score: str) -> float:
     ranges = spread(table, score, ["objective"])
     low, high = ranges["10 %"].to_numpy(), ranges["90 %"].to_numpy()
     pairs = [(i, j) for i in range(len(low)) for j in range(i)]
-    return float(np.mean([low[i] <= high[j] and low[j] <= high[i] for i, j in pairs]))
+    return float(np.mean([low[i] <= high[j] and low[j] <= high[i] for i, j in pairs])) if pairs else float("nan")
 
 
 def seed_beats_strength(table: pd.DataFrame, score: str) -> float:
@@ -119,32 +169,107 @@ def transfer(table: pd.DataFrame, scores: Sequence[str], *, other_data: bool, ot
     For each score, data set and seed the best setting is taken, and compared with every setting on the target: the
     same or another data set, the same or another score, and another seed. Ties count a half.
     """
-    grids = {(data, score): _grid(part, score) for data, part in table.groupby("data") for score in scores}
-    rates = []
-    for (data, score), source in grids.items():
-        for (target_data, target_score), target in grids.items():
-            if (data != target_data) != other_data or (score != target_score) != other_score:
-                continue
-            shared = source.columns.intersection(target.columns)
-            for seed, row in source[shared].iterrows():
-                rest = target.loc[target.index != seed, shared].to_numpy()  # [seeds, settings]
-                chosen = rest[:, [shared.get_loc(row.idxmax())]]
-                beaten = (chosen > rest).sum(1) + 0.5 * ((chosen == rest).sum(1) - 1)
-                rates += (beaten / (rest.shape[1] - 1)).tolist()
-    return float(np.mean(rates)) if rates else float("nan")
+    return _mean(transfer_between_seeds(table, scores, other_data=other_data, other_score=other_score).to_numpy())
+
+
+def transfer_over_seeds(
+    table: pd.DataFrame,
+    scores: Sequence[str],
+    rng: np.random.Generator,
+    *,
+    other_data: bool,
+    other_score: bool,
+    replicates: int = REPLICATES,
+) -> Estimate:
+    """The same with its interval; seeds are drawn again as sources and as targets, never one against its copy."""
+    rates = transfer_between_seeds(table, scores, other_data=other_data, other_score=other_score).to_numpy()
+    draws = (rng.integers(len(rates), size=len(rates)) for _ in range(replicates))
+    drawn = np.array([_mean(rates[np.ix_(chosen, chosen)]) for chosen in draws])
+    finite = drawn[np.isfinite(drawn)]
+    if len(rates) < 2 or not len(finite):
+        return _mean(rates), float("nan"), float("nan")
+    low, high = np.quantile(finite, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    return _mean(rates), float(low), float(high)
+
+
+def transfer_between_seeds(
+    table: pd.DataFrame, scores: Sequence[str], *, other_data: bool, other_score: bool
+) -> pd.DataFrame:
+    """The rate of `transfer` from each seed (rows) to each other seed (columns); NaN from a seed to itself."""
+    seeds, place = np.unique(table["seed"], return_inverse=True)
+    origin = table.groupby("seed")["origin"].first().to_numpy() if "origin" in table else seeds
+    setting = table.groupby(["objective", "setting" if "setting" in table else "strength"], dropna=False).ngroup()
+    cells = (place, setting.to_numpy())
+    grids = [(d, s, _grid(table, cells, d, s)) for d in table["data"].unique() for s in scores]
+    total, count = np.zeros((2, len(seeds), len(seeds)))
+    for (data, score, source), (target_data, target_score, target) in product(grids, repeat=2):
+        if (data != target_data) != other_data or (score != target_score) != other_score:
+            continue
+        shared = np.isfinite(source).any(0) & np.isfinite(target).any(0)
+        known = np.ix_(np.isfinite(source).any(1), np.isfinite(target).any(1))
+        if shared.sum() > 1 and known[0].size and known[1].size:
+            chosen = source[known[0].ravel()][:, shared].argmax(1)
+            total[known] += _beaten(target[known[1].ravel()][:, shared], 1)[:, chosen].T
+            count[known] += 1
+    allowed = (count > 0) & (origin[:, None] != origin[None])
+    return pd.DataFrame(np.where(allowed, total / np.maximum(count, 1), np.nan), seeds, seeds)
 
 
 def choice_by(table: pd.DataFrame, guide: str, score: str) -> float:
     """Analysis 7: how often the run that a guide likes best beats a random run on a score, within a data set."""
-    rates = []
+    return float(choices(table, {guide: 1}, [score]).iloc[0, 0])
+
+
+def choices(table: pd.DataFrame, guides: Mapping[str, int], scores: Sequence[str]) -> pd.DataFrame:
+    """Analyses 5 and 7: `choice_by` for all guides and scores; the sign of a guide is -1 where less is better."""
+    found = []
     for _, part in table.groupby("data"):
-        values = part[score].to_numpy(float)
-        chosen = values[int(np.nanargmax(part[guide].to_numpy(float)))]
-        rates.append(((chosen > values).sum() + 0.5 * ((chosen == values).sum() - 1)) / (len(values) - 1))
-    return float(np.mean(rates))
+        beaten = _beaten(part[list(scores)].to_numpy(float), 0)  # [runs, scores]
+        liked = part[list(guides)].to_numpy(float) * np.array(list(guides.values()))  # [runs, guides]
+        best = np.where(np.isfinite(liked), liked, -np.inf).argmax(0)
+        found.append(np.where(np.isfinite(liked).any(0)[:, None], beaten[best], np.nan))
+    stack = np.stack(found)  # [data, guides, scores]
+    known = np.isfinite(stack).sum(0)
+    means = np.where(known > 0, np.nansum(stack, 0) / np.maximum(known, 1), np.nan)
+    return pd.DataFrame(means, list(guides), list(scores))
 
 
-def _grid(part: pd.DataFrame, score: str) -> pd.DataFrame:
-    """Seeds by settings; a setting that lacks a seed is left out."""
-    grid = part.pivot_table(index="seed", columns=["objective", "strength"], values=score)
-    return grid.dropna(axis=1)
+def with_efficiency(table: pd.DataFrame, labels: Sequence[str]) -> tuple[pd.DataFrame, dict[str, tuple[int, int]]]:
+    """Analysis 6: the table with LABEL.efficiency, and the two numbers of labels whose accuracies it is the ratio of.
+
+    For each downstream score: the accuracy with 100 labels (the fewest, where 100 were not asked for) over that with
+    the most. Nothing is added where there are less than two numbers of labels.
+    """
+    sizes: dict[str, tuple[int, int]] = {}
+    table = table.copy()
+    for label in labels:
+        prefix = f"{label}.mean."
+        known = sorted(int(c.removeprefix(prefix)) for c in table.columns if c.startswith(prefix))
+        if len(known) > 1:
+            few, many = FEW if FEW in known[:-1] else known[0], known[-1]
+            table[f"{label}.efficiency"] = table[f"{prefix}{few}"] / table[f"{prefix}{many}"]
+            sizes[label] = few, many
+    return table, sizes
+
+
+def _grid(table: pd.DataFrame, cells: tuple[NDArray[Any], NDArray[Any]], data: str, score: str) -> Matrix:
+    """Seeds by settings on one data set; a setting that lacks one of its seeds is left out (NaN)."""
+    here = (table["data"] == data).to_numpy() & np.isfinite(table[score].to_numpy(float))
+    total, count = np.zeros((2, cells[0].max() + 1, cells[1].max() + 1))
+    place = (cells[0][here], cells[1][here])
+    np.add.at(total, place, table[score].to_numpy(float)[here])
+    np.add.at(count, place, 1)
+    whole = (count > 0) & ((count > 0) == (count > 0).any(1, keepdims=True)).all(0)
+    return np.where(whole, total / np.maximum(count, 1), np.nan)
+
+
+def _beaten(values: Matrix, axis: int) -> Matrix:
+    """The share of the others along the axis that each value beats; ties count a half, unknown values not at all."""
+    ranks = rankdata(values, axis=axis, nan_policy="omit")
+    others = np.isfinite(values).sum(axis, keepdims=True) - 1
+    return np.asarray(np.where(others > 0, (ranks - 1) / np.maximum(others, 1), np.nan))
+
+
+def _mean(values: Matrix) -> float:
+    finite = values[np.isfinite(values)]
+    return float(finite.mean()) if len(finite) else float("nan")
