@@ -1,8 +1,9 @@
 """Probe table: a linear classifier of each task on each named block of a representation, the gap and the diagonal.
 
 For sub-embeddings such as z0 and z1: the test accuracy of logistic regression for every task and block; the gap
-|C(z0) - C(z1)| for each task; and whether the table is diagonal, that is whether some pairing of blocks and tasks makes
-each block of a pair the better one on its own task. The value is the mean gap where the table is diagonal, else 0.
+|C(z0) - C(z1)| for each task, from the best to the worst where there are more than two; and whether the table is
+diagonal, that is whether each of two blocks is the best one at some task. The value is the mean gap where the table is
+diagonal, else 0.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ def probe_table(
     The first argument is the codes of each block by name; the factors are the tasks.
 
     Args:
-        pair: the two blocks whose gap is taken
+        pair: the two or more blocks whose gap is taken
         names: of the tasks
         strength: C of the logistic regression; larger regularises less
         iterations: of its solver at most
@@ -56,7 +57,7 @@ def probe_table(
     with quiet():
         right = dict(zip(cells, parallel(probe, cells, jobs), strict=True))
     mean = {block: [float(right[block, k].mean()) for k in range(len(tasks))] for block in (*codes, *mixed)}
-    halves = np.array([[right[block, k] for k in range(len(tasks))] for block in pair])  # [2, tasks, rows]
+    halves = np.array([[right[block, k] for k in range(len(tasks))] for block in pair])  # [pair, tasks, rows]
     draws = [rng.integers(halves.shape[2], size=halves.shape[2]) for _ in range(resamplings)]
     parts, low, high = _gaps(halves, [halves[:, :, draw].mean(2) for draw in draws], tasks)
     parts["accuracy"] = {block: dict(zip(tasks, mean[block], strict=True)) for block in codes}
@@ -68,7 +69,7 @@ def probe_table(
 
 def _gaps(halves: Floats, drawn: list[Floats], tasks: list[str]) -> tuple[dict[str, Any], float | None, float | None]:
     """The gap of each task, whether the table is diagonal, and how both fare when the test rows are drawn again."""
-    gaps = np.abs(halves.mean(2)[0] - halves.mean(2)[1])
+    gaps = np.ptp(halves.mean(2), axis=0)
     low, high = np.quantile([_value(one) for one in drawn], [0.025, 0.975]).tolist() if drawn else (None, None)
     share = float(np.mean([diagonal(one) for one in drawn])) if drawn else None
     parts: dict[str, Any] = {"gap": dict(zip(tasks, gaps.tolist(), strict=True)), "diagonal": diagonal(halves.mean(2))}
@@ -76,7 +77,7 @@ def _gaps(halves: Floats, drawn: list[Floats], tasks: list[str]) -> tuple[dict[s
 
 
 def _checked(blocks: Mapping[str, Codes], factors: Factors, pair: Sequence[str]) -> tuple[dict[str, Floats], Arrays]:
-    if len(pair) != 2 or not set(pair) <= set(blocks):
+    if len(set(pair)) < 2 or not set(pair) <= set(blocks):
         raise Problem(f"pair must name two of the blocks {', '.join(blocks)}, not {', '.join(pair)}")
     codes = {name: check_codes(block, f"block {name}") for name, block in blocks.items()}
     arrays = check(codes[pair[0]], factors)
@@ -87,14 +88,14 @@ def _checked(blocks: Mapping[str, Codes], factors: Factors, pair: Sequence[str])
     return codes, arrays
 
 
-def diagonal(accuracy: Floats) -> bool:  # [2, tasks]
-    """Each of the two blocks is strictly better than the other on some task."""
-    first, second = accuracy
-    return bool((first > second).any() and (second > first).any())
+def diagonal(accuracy: Floats) -> bool:  # [blocks, tasks]
+    """At least two blocks are each strictly better than all others on some task."""
+    best = accuracy == accuracy.max(0)
+    return len(set(best.argmax(0)[best.sum(0) == 1].tolist())) > 1
 
 
 def _value(accuracy: Floats) -> float:
-    return float(np.abs(accuracy[0] - accuracy[1]).mean()) if diagonal(accuracy) else 0.0
+    return float(np.ptp(accuracy, axis=0).mean()) if diagonal(accuracy) else 0.0
 
 
 def _chance(labels: Ints) -> float:

@@ -1,0 +1,103 @@
+"""Scores of a code that is cut into slices, such as z into z0 and z1: do they share the tasks out, or is it a sham?
+
+    probes_z    accuracies of linear probes on z and its slices, the gaps and the diagonal (probe_table.py)
+    copies_z    R2 of the linear prediction of a slice from another, and the name of a degenerate solution, if it is one
+
+The degenerate solutions are those of Burns et al. 2021 (section 4.2 and table 7), which orthogonality does not forbid:
+
+    random          no slice tells any task
+    random slice    a slice tells no task, though another does
+    rotated copy    slices at right angles of which each predicts the other, and which tell the tasks equally well
+    repeated task   every slice tells some task as well as the whole code does, so that it is not shared out
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import permutations
+from typing import Any
+
+import numpy as np
+
+from unbraid.errors import Problem
+from unbraid.metrics.contract import Codes, Factors, Score
+from unbraid.metrics.probe_table import probe_table
+from unbraid.metrics.two_sets import explained
+
+Blocks = Mapping[str, Codes]
+BY_CHANCE = 0.05  # accuracy above the most frequent class up to which a slice tells nothing
+EQUAL = 0.02  # difference of accuracies up to which two slices tell a task equally well
+COPY = 0.8  # R2 from which a slice is a linear image of another
+RIGHT_ANGLE = 0.15  # mean |cosine| up to which slices are orthogonal; unrelated ones have 0.29 in 8 dimensions
+NOTES = {
+    "random": "no slice of {0} tells any task: training has not begun, or the regulariser is too strong",
+    "random slice": "{1} tell no task, and the rest of {0} does",
+    "rotated copy": "slices of {0} are orthogonal, yet each predicts the other: they are rotated copies",
+    "repeated task": "every slice of {0} tells {1} as well as all of {0}: it is not shared out",
+}
+
+
+def slices_of(blocks: Blocks) -> dict[str, list[str]]:
+    """The blocks that are cut into slices, and the names of those: z has z0, z1, ..."""
+    found = {}
+    for name in blocks:
+        parts = [f"{name}{k}" for k in range(len(blocks)) if f"{name}{k}" in blocks]
+        if len(parts) > 1:
+            found[name] = parts
+    return found
+
+
+def compare_slices(blocks: Blocks, factors: Factors, names: Sequence[str], *, seed: int = 0) -> dict[str, Score]:
+    """Both scores of every block that is cut into slices; the factors are the tasks."""
+    scores: dict[str, Score] = {}
+    for whole, parts in slices_of(blocks).items():
+        rng = np.random.default_rng((seed, *whole.encode()))
+        code = {name: blocks[name] for name in (whole, *parts)}
+        try:
+            probes = probe_table(code, factors, rng, pair=parts, names=names)
+            copies = degenerate(code, probes, rng)
+        except (Problem, ValueError) as error:  # too few rows, tasks without classes, or a single class among the rows
+            probes = copies = Score(float("nan"), warnings=(f"slices of {whole}: {error}",))
+        told = f"mean gap between {' and '.join(parts)} in telling {' and '.join(names)}; 0 unless each is best at one"
+        scores[f"probes_{whole}"] = replace(probes, params={**probes.params, "meaning": told})
+        told = f"R2 of predicting a slice of {whole} from another; near 1 they are copies"
+        scores[f"copies_{whole}"] = replace(copies, params={**copies.params, "meaning": told})
+    return scores
+
+
+def degenerate(code: Blocks, probes: Score, rng: np.random.Generator) -> Score:
+    """R2 between slices, least over pairs; its parts hold the mean |cosine| and `solution`, one of NOTES or nothing."""
+    whole, *parts = code
+    r2 = [explained({"s": code[a], "z": code[b]}, rng) for a, b in permutations(parts, 2)]
+    least = min(r2, key=lambda score: score.value)
+    cosine = float(np.mean([np.abs(_cosines(code[a], code[b])).mean() for a, b in permutations(parts, 2)]))
+    solution, which = _solution(whole, parts, probes.parts, least.value, cosine)
+    notes = (NOTES[solution].format(whole, ", ".join(which)),) if solution else ()
+    return replace(least, parts={"cosine": cosine, "solution": solution}, warnings=notes)
+
+
+def _solution(
+    whole: str, parts: list[str], found: Mapping[str, Any], r2: float, cosine: float
+) -> tuple[str | None, list[str]]:
+    accuracy, chance = found["accuracy"], found["chance"]
+
+    def idle(block: str) -> bool:
+        return all(accuracy[block][task] <= chance[task] + BY_CHANCE for task in chance)
+
+    def equal(task: str) -> bool:
+        return max(abs(accuracy[part][task] - accuracy[whole][task]) for part in parts) <= EQUAL
+
+    if idle(whole) and all(map(idle, parts)):
+        return "random", parts
+    if any(map(idle, parts)):
+        return "random slice", [part for part in parts if idle(part)]
+    if r2 >= COPY and cosine <= RIGHT_ANGLE and all(gap <= EQUAL for gap in found["gap"].values()):
+        return "rotated copy", parts
+    repeated = [task for task in chance if equal(task) and accuracy[whole][task] > chance[task] + BY_CHANCE]
+    return ("repeated task", repeated) if repeated else (None, [])
+
+
+def _cosines(a: Codes, b: Codes) -> Codes:
+    lengths = np.linalg.norm(a, axis=1) * np.linalg.norm(b, axis=1)
+    return np.asarray((a * b).sum(1) / np.where(lengths > 0, lengths, 1))

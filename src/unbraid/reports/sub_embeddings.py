@@ -1,0 +1,60 @@
+"""The part of the report on a code that is cut into slices: what each slice tells, and what sort of solution it is."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import Any
+
+
+def section(scores: dict[str, dict[str, Any]]) -> str:
+    """Nothing for a run without probes of slices."""
+    return "".join(
+        _table(name.removeprefix("probes_"), score["parts"], scores.get(f"copies_{name.removeprefix('probes_')}"))
+        for name, score in scores.items()
+        if name.startswith("probes_") and "accuracy" in score["parts"]
+    )
+
+
+def _table(whole: str, found: dict[str, Any], copies: dict[str, Any] | None) -> str:
+    accuracy, tasks = found["accuracy"], list(found["chance"])
+
+    def row(name: str, values: dict[str, float], best: bool = False) -> str:
+        cells = "".join(
+            f'<td class="number">{"<b>" if best and _is_best(accuracy, whole, name, task) else ""}'
+            f"{100 * values[task]:.1f}{'</b>' if best and _is_best(accuracy, whole, name, task) else ''}</td>"
+            for task in tasks
+        )
+        return f"<tr><td>{escape(name)}</td>{cells}</tr>"
+
+    rows = "".join(row(block, values, best=True) for block, values in accuracy.items())
+    rows += row("gap", found["gap"]) + row("by chance", found["chance"])
+    heads = "".join(f"<th>{escape(task)}</th>" for task in tasks)
+    return (
+        f"<h2>What each slice of {escape(whole)} tells</h2><table><tr><th>linear probe on</th>{heads}</tr>{rows}</table>"
+        f'<p class="note">Accuracy in per cent on held-out rows; the better slice is bold. {_verdict(found)}'
+        f"{_sham(whole, copies)}</p>"
+    )
+
+
+def _is_best(accuracy: dict[str, dict[str, float]], whole: str, block: str, task: str) -> bool:
+    slices = [name for name in accuracy if name != whole]
+    return block in slices and accuracy[block][task] == max(accuracy[name][task] for name in slices)
+
+
+def _verdict(found: dict[str, Any]) -> str:
+    share = found["diagonal_share"]
+    again = "" if share is None else f" (so it is in {share:.0%} of resamplings of the test rows)"
+    if found["diagonal"]:
+        return f"Diagonal: each of two slices is the better one at some task{again}."
+    return f"Not diagonal: one slice is the better one at every task, or they are equal{again}."
+
+
+def _sham(whole: str, copies: dict[str, Any] | None) -> str:
+    if copies is None or copies["value"] is None:
+        return ""
+    solution = copies["parts"]["solution"]
+    text = (
+        f" A slice predicts another with R2 {copies['value']:.2f}; the mean |cosine| between slices is "
+        f"{copies['parts']['cosine']:.2f}."
+    )
+    return text + (f" Degenerate: {escape(solution)} ({escape(copies['warnings'][0])})." if solution else "")
