@@ -18,6 +18,7 @@ STAGES = [
     ["checkpoint"],
     ["loading"],
     ["train"],
+    ["classes"],
     ["representation"],
     ["metrics"],
     ["model_metrics"],

@@ -15,6 +15,7 @@ import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor
 
+from unbraid import classes
 from unbraid.data.table import Rows, Table
 from unbraid.errors import Problem
 from unbraid.maths import gaussian
@@ -39,7 +40,8 @@ def represent(
 
     codes_<block> [n, d], kl_<block> [d] (mean KL to the prior in nats, where the code is Gaussian), factors [n, k],
     factor_names [k], rows [n], units_<block> [d] (the feature that each latent belongs to, where features have several
-    dimensions). Of a target with a background also: label (the factor that is the class, or nothing),
+    dimensions). Where there are classes: label and groups (names of factors), predicted [n] if the method classifies,
+    moves_<block> (classes.py) if its blocks are p and n. Of a target with a background also: label (or nothing),
     scale_<block> [n, d] (standard deviations, where the code is Gaussian), background_rows [m], background_<block>
     [m, d], background_scale_<block>.
 
@@ -58,8 +60,17 @@ def represent(
     factors = {"factors": table.values(rows), "factor_names": np.array([f.name for f in table.factors], dtype=str)}
     units = {f"units_{block}": np.array(of, dtype=np.int64) for block, of in method.units.items()}
     arrays = {**codes, **units, **factors, "rows": rows}
+
+    def look(some: Rows) -> Tensor:
+        return images(method, table, some)
+
+    arrays |= classes.predictions(method, table, rows, look)
     examples = np.concatenate([rows[:1] if image is None else [image], rows[1:EXAMPLES]]).astype(np.int64)
     pictures = draw(method, table, examples, codes)
+    if {"codes_p", "codes_n"} <= codes.keys():
+        arrays |= classes.moves(method, table, rows, look, np.random.default_rng((seed, 1)))
+        swapped = classes.draw_swapped(method, table, examples, look, codes, np.random.default_rng((seed, 2)))
+        pictures |= {name: to_bytes(drawn) for name, drawn in swapped.items()}
     background = table.background or data.background
     if background is not None:
         others = rng.choice(len(background), min(points, len(background)), replace=False).astype(np.int64)

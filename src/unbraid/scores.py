@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from unbraid import catalogue
 from unbraid.errors import Problem
+from unbraid.metrics.class_blocks import score_classes
 from unbraid.metrics.contract import Score
 from unbraid.metrics.suite import score as score_arrays
 from unbraid.metrics.two_sets import compare
@@ -34,7 +35,8 @@ def score(run: Run, *, block: str | None = None, metrics: list[str] | None = Non
     if of_codes is None or of_codes:
         scores = score_file(run.path / "codes.npz", block=block, metrics=of_codes, seed=seed)
     if metrics is None:
-        scores |= score_two_sets(run.arrays("codes.npz"), seed=seed)
+        arrays = run.arrays("codes.npz")
+        scores |= score_labelled(arrays, seed=seed) | score_two_sets(arrays, seed=seed)
     if of_model:
         scores |= _measure(run, of_model, seed)
     kept = {} if metrics is None else run.scores()
@@ -81,6 +83,20 @@ def score_two_sets(arrays: dict[str, NDArray[Any]], *, seed: int = 0) -> dict[st
     factors, label = [str(name) for name in arrays["factor_names"]], str(arrays["label"])
     labels = arrays["factors"][:, factors.index(label)] if label in factors else None
     return compare(blocks("codes_"), background, labels, (blocks("scale_"), blocks("background_scale_")), seed=seed)
+
+
+def score_labelled(arrays: dict[str, NDArray[Any]], *, seed: int = 0) -> dict[str, Score]:
+    """What the arrays of a codes.npz say of classes; nothing where there are none, or where there is a background.
+
+    Args:
+        seed: of whatever the metrics draw
+    """
+    if "groups" not in arrays or "background_rows" in arrays:
+        return {}
+    blocks = {name.removeprefix("codes_"): array for name, array in arrays.items() if name.startswith("codes_")}
+    names, groups = ([str(name) for name in arrays[key]] for key in ("factor_names", "groups"))
+    label, predicted = str(arrays["label"]), arrays.get("predicted")
+    return score_classes(blocks, arrays["factors"], names, label, groups, predicted, seed=seed)
 
 
 def _codes(arrays: dict[str, NDArray[Any]], block: str | None, path: Path) -> tuple[NDArray[np.floating[Any]], Units]:
