@@ -17,7 +17,7 @@ from unbraid.data.celeba import ATTRIBUTES, CelebA
 from unbraid.data.celeba_hats_glasses import CelebAHatsGlasses
 from unbraid.data.cifar10 import CIFAR10, CLASSES
 from unbraid.data.grassy_mnist import GrassyMNIST
-from unbraid.data.photo_mnist import PhotoMNIST
+from unbraid.data.photo_mnist import Photographs, PhotoMNIST
 from unbraid.data.sample import sampler
 from unbraid.data.table import Table
 from unbraid.data.texture import pieces
@@ -122,6 +122,7 @@ def test_digits_are_mixed_with_photographs(tmp_path: Path, monkeypatch: pytest.M
     behind, digit = table.behind.images(rows).astype(float), np.zeros((30, 1, 32, 32))
     digit[:, 0, 2:30, 2:30] = table.digits[:, 2:30, 2:30]
     np.testing.assert_array_equal(table.images(rows), np.rint(0.25 * behind + 0.75 * digit))
+    assert isinstance(table.background, Photographs)
     assert (np.bincount(table.values(rows)[:, 0]).tolist(), len(table.background)) == ([3] * 10, 20)
     assert not set(table.behind.chosen) & set(table.background.chosen)
     with pytest.raises(Problem, match="30 targets and 31 backgrounds are more than the 60 photographs there are"):
@@ -202,3 +203,22 @@ def test_any_two_folders(tmp_path: Path) -> None:
     with pytest.raises(Problem, match=r"is in colour and .*grey is grey: set color to rgb or grey"):
         TwoFolders(target=more, background=grey, size=8)
     assert TwoFolders(target=more, background=grey, size=8, color="grey").shape == (1, 8, 8)
+
+
+def test_rows_of_both_folders_are_held_out(tmp_path: Path) -> None:
+    for i in range(12):
+        for name, shade in (("more", 10 * i), ("less", 10 * i + 5)):
+            (tmp_path / name).mkdir(exist_ok=True)
+            Image.fromarray(np.full((8, 8), shade, np.uint8)).save(tmp_path / name / f"{i:02}.png")
+    table = TwoFolders(target=str(tmp_path / "more"), background=str(tmp_path / "less"), size=8, test_rows=5)
+    assert table.test is not None
+    for kept, held, first in (
+        (table, table.test, 0),
+        (table.background, table.test.background, 5),
+    ):
+        assert held is not None
+        assert (len(kept), len(held)) == (7, 5)
+        assert sorted(shades(kept) + shades(held)) == [10 * i + first for i in range(12)]
+        assert [int(Path(name).stem) for name in held.files] == [shade // 10 for shade in shades(held)]
+    with pytest.raises(Problem, match="count=12 would hold out 12 of the 12 rows"):
+        TwoFolders(target=str(tmp_path / "more"), background=str(tmp_path / "less"), size=8, test_rows=12)

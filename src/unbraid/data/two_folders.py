@@ -6,6 +6,7 @@ from typing import Literal
 
 from unbraid.data.features import is_features, two_tables
 from unbraid.data.images import Images
+from unbraid.data.split import hold_out
 from unbraid.data.table import Bytes, Rows, Table, Values
 from unbraid.errors import Problem
 
@@ -13,18 +14,29 @@ from unbraid.errors import Problem
 class TwoFolders(Table):
     """Class folders of the target, where there are any, are its classes; so are `labels` in an npz file.
 
+    Scores are taken on the rows that were trained on, unless `test_rows` holds out others.
+
     Args:
         target: folder, zip or array with the pictures that have something more; or an array of features [n, d]
         background: folder, zip or array with the pictures that do not; or an array of features
         size: height and width of the pictures in pixels
         color: as_is, grey or rgb; the last two convert all pictures
+        test_rows: number of rows of each set that are held out, on which codes, scores and pictures are then taken
+        draw: seed of the rows that are held out
     """
 
     name = "two_folders"
     gives = ("Images", "TargetBackground")
 
     def __init__(
-        self, *, target: str, background: str, size: int = 64, color: Literal["as_is", "grey", "rgb"] = "as_is"
+        self,
+        *,
+        target: str,
+        background: str,
+        size: int = 64,
+        color: Literal["as_is", "grey", "rgb"] = "as_is",
+        test_rows: int = 0,
+        draw: int = 0,
     ) -> None:
         self.target: Table
         if is_features(target) and is_features(background):
@@ -41,6 +53,17 @@ class TwoFolders(Table):
         self.files = self.target.files
         if self.label:
             self.gives = ("Images", "Labelled", "TargetBackground")  # type: ignore[assignment]
+        if test_rows:
+            self._hold_out(test_rows, draw)
+
+    def _hold_out(self, count: int, seed: int) -> None:
+        kept, others = (hold_out(t, count=count, seed=seed) for t in (self.target, self.background))
+        assert kept.test is not None
+        assert others.test is not None
+        test = self.twin()
+        for table, target, background in ((self, kept, others), (test, kept.test, others.test)):
+            table.target, table.background, table.files = target, background, target.files
+        self.test = test
 
     def __len__(self) -> int:
         return len(self.target)
