@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from unbraid import catalogue, history
 from unbraid.errors import Problem
-from unbraid.reports import figures, retrieval, two_sets
+from unbraid.reports import classes, figures, retrieval, two_sets
 from unbraid.run import Run, write
 
 DEAD = 0.05  # nats, or standard deviations, below which a latent carries nothing
@@ -37,7 +37,13 @@ def report(run: Run) -> Path:
     pictures = run.arrays("pictures.npz") if (run.path / "pictures.npz").exists() else {}
     scores = run.scores()
     parts = [_header(run), _scores(scores, codes), two_sets.section(codes, pictures)]
-    parts += [_pictures(pictures, codes, scores), retrieval.section(pictures), _curves(run), _facts(run)]
+    parts += [
+        classes.section(codes, pictures),
+        _pictures(pictures, codes, scores),
+        retrieval.section(pictures),
+        _curves(run),
+        _facts(run),
+    ]
     path = run.path / "report.html"
     write(path, document(f"{run.plan.method} on {run.plan.data}", "".join(parts)).encode())
     return path
@@ -155,6 +161,7 @@ def _latents(
     """The latents that carry something, the most first, each with its label: name, KL, what it is about."""
     kl = codes.get(f"kl_{block}")
     matrix, factors = _known(scores, codes)
+    first = next(name for name in codes if name.startswith("codes_")).removeprefix("codes_")  # the one that is scored
     weight = kl if kl is not None else codes[f"codes_{block}"].std(0)
     found = []
     for latent in np.argsort(-weight):
@@ -163,7 +170,7 @@ def _latents(
         label = [f"{block}{latent}"]
         if kl is not None:
             label.append(f"{kl[latent]:.2f} nats")
-        if matrix is not None and len(matrix) == len(weight):
+        if matrix is not None and len(matrix) == len(weight) and block == first:
             label.append(f"mostly {factors[int(matrix[latent].argmax())]}")
         found.append((int(latent), label))
     return found
