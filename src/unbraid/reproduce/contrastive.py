@@ -1,10 +1,10 @@
-"""Target against background on Grassy MNIST: "Towards principled objectives for contrastive disentanglement".
+"""Target against background: "Towards principled objectives for contrastive disentanglement", on digits.
 
 Plans the runs, trains what has not been trained, evaluates each once, and writes contrastive.md and contrastive.json.
 
     python -m unbraid.reproduce.contrastive [--out docs/results] [--runs runs/contrastive] [--workers 2]
 
-MNIST and grass.png are taken from the data root (UNBRAID_DATA).
+MNIST, grass.png and CIFAR-10 (its folder, or cifar10-images.zip) are taken from the data root (UNBRAID_DATA).
 """
 
 from __future__ import annotations
@@ -24,7 +24,9 @@ import torch
 from numpy.typing import NDArray
 
 from unbraid import api
+from unbraid.data.cifar10 import PICTURES
 from unbraid.data.grassy_mnist import GrassyMNIST
+from unbraid.data.photo_mnist import PhotoMNIST
 from unbraid.data.roots import data_root
 from unbraid.errors import Problem
 from unbraid.methods.contract import Method
@@ -49,6 +51,12 @@ METHODS: dict[str, tuple[str, dict[str, Any]]] = {
     "beta-TCVAE": ("beta_tcvae", ONE_SET),
     "DIP-VAE-II": ("dip_vae", ONE_SET),
 }
+DATA: dict[str, tuple[str, dict[str, Any]]] = {
+    "linear": ("grassy_mnist", {"combine": "linear"}),
+    "nonlinear": ("grassy_mnist", {"combine": "nonlinear"}),
+    "photographs": ("photo_mnist", {}),
+}
+ON_PHOTOGRAPHS = ("Eq. 8", "Eq. 7", "RbVAE", "sRbVAE")
 STRENGTHS = {"Eq. 8, lambda_z 0.1": 0.1, "Eq. 8, lambda_z 10": 10.0}
 SMALL = {"Eq. 7, 8/4": 0.0, "Eq. 8, 8/4": 1.0}  # the latent sizes that the paper gives in symbols
 
@@ -60,17 +68,19 @@ class Setting:
     label: str
     method: str
     arguments: dict[str, Any]
-    combine: str
+    data: str
     seed: int
 
 
 def settings() -> Iterator[Setting]:
     """All runs, those that decide the claims first."""
     for seed in SEEDS:
-        for combine in ("linear", "nonlinear"):
+        for data in DATA:
             for label, (method, arguments) in METHODS.items():
+                if data == "photographs" and label not in ON_PHOTOGRAPHS:
+                    continue
                 if method != "cpca" or seed == 0:  # it has no randomness
-                    yield Setting(label, method, arguments, combine, seed)
+                    yield Setting(label, method, arguments, data, seed)
         for label, weight in STRENGTHS.items():
             yield Setting(label, "salient_vae", {**TWO_SETS, "lambda_z": weight}, "linear", seed)
     for label, weight in SMALL.items():
@@ -82,8 +92,9 @@ def settings() -> Iterator[Setting]:
 def work(setting: Setting, runs: Path) -> dict[str, Any]:
     """Trains and evaluates a run, or reads what an earlier call found."""
     torch.set_num_threads(1)
-    data = api.load_data("grassy_mnist", combine=setting.combine)
-    assert isinstance(data, GrassyMNIST)
+    name, arguments = DATA[setting.data]
+    data = api.load_data(name, **arguments)
+    assert isinstance(data, GrassyMNIST | PhotoMNIST)
     method = api.build(setting.method, data, seed=setting.seed, **setting.arguments)
     start = time.process_time()
     steps = 1 if method.solved else STEPS
@@ -94,22 +105,22 @@ def work(setting: Setting, runs: Path) -> dict[str, Any]:
         codes = api.represent(run, method, data, points=POINTS)
         scores = {name: score.as_dict() for name, score in score_two_sets(codes).items()}
         run.write_json("scores.json", scores)
-        facts = {"label": setting.label, "combine": setting.combine, "seed": setting.seed, "train_seconds": seconds}
+        facts = {"label": setting.label, "data": setting.data, "seed": setting.seed, "train_seconds": seconds}
         facts |= {"truth": truth(method, data), "seconds": time.process_time() - start}
         run.write_json(found.name, facts)
     return {**json.loads(found.read_text()), "scores": run.scores(), "path": str(run.path)}
 
 
 @torch.no_grad()
-def truth(method: Method[Any], data: GrassyMNIST) -> dict[str, float]:
-    """What only we know: the patch of grass and the digit that each target was made of.
+def truth(method: Method[Any], data: GrassyMNIST | PhotoMNIST) -> dict[str, float]:
+    """What only we know: the patch of grass, or the photograph, and the digit that each target was made of.
 
     grass_from_[z,0] and digit_from_[0,s]: correlation over the pixels of an image between what these draw and the patch
     or the digit, averaged over images; grass_from_s and grass_from_z: R2 of a linear prediction, from the codes of one
     half of the rows to the other, of the patches' leading principal components.
     """
-    rows = np.random.default_rng(0).choice(len(data), TRUTH_ROWS, replace=False)
-    grass = data.grass.images(rows).astype(np.float64).reshape(len(rows), -1)
+    rows = np.random.default_rng(0).choice(len(data), min(TRUTH_ROWS, len(data)), replace=False)
+    grass = data.behind.images(rows).astype(np.float64).reshape(len(rows), -1)
     digit = np.repeat(data.digits[rows][:, None], data.shape[0], 1).astype(np.float64).reshape(len(rows), -1)
     blocks = method.encode(images(method, data, rows))
     leading = np.linalg.svd(grass - grass.mean(0), full_matrices=False)
@@ -145,8 +156,13 @@ def correlation(a: NDArray[Any], b: NDArray[Any]) -> float:
 
 def main(out: Path, runs: Path, *, workers: int = 2) -> None:
     """Trains and evaluates what is missing, then writes contrastive.md and contrastive.json."""
-    if not (data_root() / "grass.png").exists() or not (data_root() / "mnist").is_dir():
-        raise Problem(f"{data_root()} needs grass.png and the folder mnist: set UNBRAID_DATA to a folder that has them")
+    root = data_root()
+    photographs = (root / "cifar10").exists() or (root / PICTURES).exists()
+    if not ((root / "grass.png").exists() and (root / "mnist").is_dir() and photographs):
+        raise Problem(
+            f"{root} needs grass.png, the folder mnist, and the folder cifar10 or {PICTURES}: set UNBRAID_DATA to a "
+            "folder that has them"
+        )
     plan = list(settings())
     if workers == 1:
         found = [_told(i, len(plan), work(setting, runs)) for i, setting in enumerate(plan, 1)]
@@ -158,7 +174,7 @@ def main(out: Path, runs: Path, *, workers: int = 2) -> None:
 
 
 def _told(place: int, total: int, result: dict[str, Any]) -> dict[str, Any]:
-    name = f"{result['label']}, {result['combine']}, seed {result['seed']}"
+    name = f"{result['label']}, {result['data']}, seed {result['seed']}"
     print(f"{place:3d} of {total}: {name} ({result['seconds']:.0f} s)", flush=True)
     return result
 

@@ -13,13 +13,20 @@ from unbraid.reproduce.contrastive_figures import draw
 from unbraid.reproduce.results import Claim, Record, Table, Verdict, positive
 
 Result = dict[str, Any]
+NOTES = {  # claim -> what was found when it was looked into; printed where the claim is not shown
+    "003-3": "Looked into with single runs of Eq. 8, seed 0, clusters of s and z in %: these settings 46 and 30, grass "
+    "enlarged threefold 41 and 38. With half the units and 1,000 to 1,200 steps: enlarged 47 and 31, with stretched "
+    "contrast too 43 and 33, then beta 0.5 46 and 29, all weights times five 26 and 21, Bernoulli 16 and 16; smoother "
+    "grass 50 and 45. None comes near; one seed cannot tell a few points apart. No bug found; the cause is not known.",
+}
 ABOUT = """
 Digits on grass against grass alone (real MNIST, patches of one real photograph of grass), linear and non-linear, as in
 the paper. Dense networks of 512 and 256 units, 16 common and 8 salient latents, batches of 128 + 128, Adam at 1e-3,
 beta = 2, gaussian likelihood with standard deviation 0.1, lambda_s = 10, {steps} steps; the paper trains convolutions
-for about 200 epochs. Codes of 5,000 targets are scored, on the training rows as there is no split in the paper. The
-single-set methods have 24 latents and see both sets. Numbers are means over seeds; an interval is Student's t over
-seeds for the margin by which the claim holds (above zero: it holds).
+for about 200 epochs. Digits on photographs (CIFAR-10 in grey, 32 x 32) stand in for faces. Codes of 5,000 targets are
+scored, on the training rows as there is no split in the paper. The single-set methods have 24 latents and see both
+sets. Numbers are means over seeds; an interval is Student's t over seeds for the margin by which the claim holds
+(above zero: it holds).
 """
 PAPER = {  # z accuracy %, z silhouette, s accuracy %, s silhouette, W2
     ("linear", "cVAE"): (12.59, 0.18, 89.02, 0.46, 8.91),
@@ -32,7 +39,8 @@ PAPER = {  # z accuracy %, z silhouette, s accuracy %, s silhouette, W2
     ("nonlinear", "Eq. 8"): (17.56, 0.19, 32.37, 0.16, 4.69),
 }
 MAIN = ("Eq. 8", "Eq. 7", "cVAE", "sRbVAE")
-SETS = {"linear": "L-MNIST", "nonlinear": "NL-MNIST"}
+GRASS = {"linear": "L-MNIST", "nonlinear": "NL-MNIST"}
+SETS = {**GRASS, "photographs": "on photographs"}
 
 
 class Results:
@@ -41,10 +49,10 @@ class Results:
     def __init__(self, found: Sequence[Result]) -> None:
         self.found = found
 
-    def of(self, label: str, combine: str, *path: str) -> np.ndarray[Any, np.dtype[np.float64]]:
+    def of(self, label: str, data: str, *path: str) -> np.ndarray[Any, np.dtype[np.float64]]:
         values = []
         for result in sorted(self.found, key=lambda r: int(r["seed"])):
-            if (result["label"], result["combine"]) == (label, combine):
+            if (result["label"], result["data"]) == (label, data):
                 value: Any = result
                 for step in path:
                     value = value.get(step) if isinstance(value, dict) else None
@@ -52,8 +60,8 @@ class Results:
                 values.append(np.nan if value is None else float(value))
         return np.array(values)
 
-    def score(self, label: str, combine: str, name: str, *part: str) -> np.ndarray[Any, np.dtype[np.float64]]:
-        return self.of(label, combine, "scores", name, *(("parts", *part) if part else ("value",)))
+    def score(self, label: str, data: str, name: str, *part: str) -> np.ndarray[Any, np.dtype[np.float64]]:
+        return self.of(label, data, "scores", name, *(("parts", *part) if part else ("value",)))
 
 
 def interval(margins: np.ndarray[Any, np.dtype[np.float64]]) -> tuple[float, float]:
@@ -64,12 +72,13 @@ def interval(margins: np.ndarray[Any, np.dtype[np.float64]]) -> tuple[float, flo
     return float(margins.mean()) - reach, float(margins.mean()) + reach
 
 
-def judge(id: str, paper: str, ours: str, *margins: Any, note: str = "") -> Claim:
+def judge(id: str, paper: str, ours: str, *margins: Any) -> Claim:
     """A claim that holds when every margin is above zero; the interval shown is that of the least."""
     found = [interval(np.asarray(margin, float)) for margin in margins]
     verdicts: list[Verdict] = [positive(*pair) for pair in found]
     verdict: Verdict = "not shown" if "not shown" in verdicts else "unclear" if "unclear" in verdicts else "shown"
     low, high = min(found)
+    note = "" if verdict == "shown" else NOTES.get(id, "")
     return Claim(id, paper, ours, low, high, min(len(m) for m in margins), verdict, note)
 
 
@@ -87,7 +96,7 @@ def record(found: Sequence[Result], out: Path) -> Record:
 
 
 def claims(r: Results) -> list[Claim]:
-    return [*w2_claims(r), *accuracy_claims(r), *block_claims(r), faces()]
+    return [*w2_claims(r), *accuracy_claims(r), *block_claims(r), photographs_claim(r)]
 
 
 def w2_claims(r: Results) -> list[Claim]:
@@ -115,7 +124,7 @@ def w2_claims(r: Results) -> list[Claim]:
 
 
 def accuracy_claims(r: Results) -> list[Claim]:
-    s = {(m, k): 100 * r.score(m, k, "clustering_s") for m in MAIN for k in SETS}
+    s = {(m, k): 100 * r.score(m, k, "clustering_s") for m in MAIN for k in GRASS}
     z = {m: 100 * r.score(m, "linear", "clustering_z") for m in MAIN}
     line = {m: s[m, "linear"] for m in MAIN}
     last = np.min([line[m] for m in MAIN[:3]], 0) - line["sRbVAE"]
@@ -184,23 +193,32 @@ def block_claims(r: Results) -> list[Claim]:
     ]
 
 
-def faces() -> Claim:
-    ours = "CelebA and AffectNet cannot be had here without registration; the data sets and networks for them are there"
-    return Claim("003-10", "better on faces too (on CelebA Eq. 7 is the worst of four)", ours, None, None, 0, "unclear")
+def photographs_claim(r: Results) -> Claim:
+    labels = ("Eq. 8", "Eq. 7", "RbVAE", "sRbVAE")
+    right = {m: 100 * r.score(m, "photographs", "class_from_s") for m in labels}
+    found = {m: 100 * r.score(m, "photographs", "clustering_s") for m in labels}
+    return judge(
+        "003-10",
+        "better on faces too: Eq. 8 first on CelebA and AffectNet, though Eq. 7 is the last of four on CelebA",
+        "digits on photographs in place of faces, which cannot be had here: digit from s by a linear classifier "
+        + ", ".join(f"{m} {v.mean():.1f}" for m, v in right.items())
+        + "; clusters of s "
+        + ", ".join(f"{m} {v.mean():.1f}" for m, v in found.items())
+        + " (Eq. 8 at least as good as Eq. 7, RbVAE and sRbVAE is asked for, a point less allowed)",
+        *(right["Eq. 8"] - right[m] + 1 for m in labels[1:]),
+    )
 
 
 def first_table(r: Results) -> Table:
     rows: list[list[Any]] = []
-    for combine, name in SETS.items():
-        for label in dict.fromkeys(result["label"] for result in r.found):
-            if "," in label:
-                continue
+    for data, name in SETS.items():
+        for label in _labels(r, data):
             mine: list[Any] = []
             for block in ("z", "s"):
-                mine.append(_cell(100 * r.score(label, combine, f"clustering_{block}"), 1))
-                mine.append(_cell(r.score(label, combine, f"clustering_{block}", "silhouette_values"), 2))
-            parts = [_cell(r.score(label, combine, "w2_z", *p)) for p in ((), ("floor",), ("trace",), ("excess",))]
-            paper = PAPER.get((combine, label))
+                mine.append(_cell(100 * r.score(label, data, f"clustering_{block}"), 1))
+                mine.append(_cell(r.score(label, data, f"clustering_{block}", "silhouette_values"), 2))
+            parts = [_cell(r.score(label, data, "w2_z", *p)) for p in ((), ("floor",), ("trace",), ("excess",))]
+            paper = PAPER.get((data, label))
             rows.append([name, label, *mine, *parts, " / ".join(f"{v:g}" for v in paper) if paper else ""])
     columns = ["data", "loss", "z acc %", "z SS", "s acc %", "s SS", "W2", "floor", "trace", "excess"]
     note = (
@@ -217,8 +235,7 @@ def leakage(r: Results) -> Table:
         [name, label, *(_cell(r.score(label, k, s), 3) for s in names)]
         + [_cell(r.of(label, k, "truth", h), 3) for h in hidden]
         for k, name in SETS.items()
-        for label in dict.fromkeys(result["label"] for result in r.found)
-        if "," not in label
+        for label in _labels(r, k)
     ]
     note = "Linear probes. Wanted: the digit from s and not from z; the set not from z (0.5); the grass not from s."
     return Table("What leaks where", ["data", "loss", *names, *hidden], rows, note)
@@ -226,16 +243,17 @@ def leakage(r: Results) -> Table:
 
 def classes(r: Results) -> Table:
     rows: list[list[Any]] = []
-    for label in dict.fromkeys(result["label"] for result in r.found if "," not in result["label"]):
-        block = "s" if np.isfinite(r.score(label, "linear", "class_from_s")).any() else "z"
-        each = [
-            result["scores"][f"class_from_{block}"]["parts"]["per_class"]
-            for result in r.found
-            if (result["label"], result["combine"]) == (label, "linear")
-        ]
-        rows.append([label, block, *(float(v) for v in np.mean(each, 0))])
+    for data, name in SETS.items():
+        for label in _labels(r, data):
+            block = "s" if np.isfinite(r.score(label, data, "class_from_s")).any() else "z"
+            each = [
+                result["scores"][f"class_from_{block}"]["parts"]["per_class"]
+                for result in r.found
+                if (result["label"], result["data"]) == (label, data)
+            ]
+            rows.append([name, label, block, *(float(v) for v in np.mean(each, 0))])
     note = "The form of the paper's Table 2, whose faces cannot be had: accuracy of a linear classifier on each class."
-    return Table("Table 2: each digit of L-MNIST from the code", ["loss", "block", *map(str, range(10))], rows, note)
+    return Table("Table 2: each digit from the code", ["data", "loss", "block", *map(str, range(10))], rows, note)
 
 
 def strengths(r: Results) -> Table:
@@ -259,6 +277,11 @@ def _row(r: Results, name: str, label: str) -> list[Any]:
     scores += [r.score(label, "linear", f"class_from_{block}") for block in ("s", "z")]
     scores += [r.score(label, "linear", "w2_z", *part) for part in ((), ("trace",), ("excess",))]
     return [name, *map(_cell, scores)]
+
+
+def _labels(r: Results, data: str) -> list[str]:
+    """The methods that were run on a data set, without the variants of Eq. 8."""
+    return list(dict.fromkeys(x["label"] for x in r.found if x["data"] == data and "," not in x["label"]))
 
 
 def _cell(values: Any, digits: int = 2) -> str:

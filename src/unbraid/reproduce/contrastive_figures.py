@@ -20,13 +20,13 @@ def draw(found: Sequence[dict[str, Any]], out: Path) -> list[tuple[str, str]]:
     """Writes the pictures beside the page and gives captions and paths."""
     folder = out / "contrastive"
     folder.mkdir(parents=True, exist_ok=True)
-    first = {(r["label"], r["combine"]): Path(r["path"]) for r in found if r["seed"] == 0}
+    first = {(r["label"], r["data"]): Path(r["path"]) for r in found if r["seed"] == 0}
     pictures = []
-    for (label, combine), path in first.items():
+    for (label, data), path in first.items():
         if label in LABELS:
-            name = f"apart_{label.lower().replace('. ', '').replace(' ', '_')}_{combine}.png"
+            name = f"apart_{label.lower().replace('. ', '').replace(' ', '_')}_{data}.png"
             _sheet(path).save(folder / name)
-            caption = f"{label}, {combine}, seed 0: targets, then [z, s], [z, 0] and [0, s] decoded"
+            caption = f"{label}, {data}, seed 0: targets, then [z, s], [z, 0] and [0, s] decoded"
             pictures.append((caption, f"contrastive/{name}"))
     curves = {label: first[label, "linear"] for label in LABELS if (label, "linear") in first}
     _w2(curves, folder / "w2.png")
