@@ -20,6 +20,8 @@ from unbraid.metrics.prepare import Arrays, Column, Floats, Ints, check, paralle
 
 Predictor = Literal["trees", "gbt", "forest", "regressor", "lasso"]
 
+REGRESSOR_TREES = 10  # scikit-learn's default when the protocol was published
+
 
 def dci(
     codes: Codes,
@@ -39,19 +41,19 @@ def dci(
         predictor: extremely randomised trees; scikit-learn's gradient boosting (slow); random forest; random forest
             regression on the factor's number; lasso on the factor's number
         trees: number of trees of 'trees' and 'forest'
-        depths: greatest depth for each factor's 'regressor'; None chooses from 2 to 15 by three folds
+        depths: greatest depth of the 'regressor' of each factor given; None chooses from 2 to 15 by three folds
         train: how many leading rows train, the others test; None draws two thirds
         units: the unit that each latent belongs to; None makes each latent a unit
         jobs: threads; 0 uses every core
     """
     arrays = check(codes, factors, units)
-    if depths is not None and len(depths) != len(arrays.factors):
-        raise Problem(f"depths must hold one depth for each of {len(arrays.factors)} factors, not {len(depths)}")
+    if depths is not None and len(depths) != (given := np.asarray(factors).reshape(arrays.n, -1).shape[1]):
+        raise Problem(f"depths must hold one depth for each of {given} factors, not {len(depths)}")
     rows = split(arrays.n, train, rng)
     seeds = [int(seed) for seed in rng.integers(2**31, size=len(arrays.factors))]
 
     def fit(k: int) -> tuple[Floats, float, float]:
-        depth = depths[k] if depths is not None else None
+        depth = depths[arrays.kept[k]] if depths is not None else None
         model = _model(predictor, arrays.factors[k], trees=trees, depth=depth, seed=seeds[k])
         return _importances(model, arrays, arrays.factors[k], rows)
 
@@ -89,7 +91,8 @@ def _score(
     parts |= {"informativeness": float(np.mean(on_test)), "informativeness_train": float(np.mean(on_train))}
     parts |= {"informativeness_per_factor": on_test, "importance": importance}
     for kept, column, skill in zip(arrays.kept, arrays.factors, on_test, strict=True):
-        if skill <= _chance(column) * 1.05 + 0.01:
+        chance = 0.0 if params["predictor"] in ("regressor", "lasso") else _chance(column)
+        if skill <= chance * 1.05 + 0.01:
             notes.append(f"factor {kept} is predicted no better than by chance: its importances are noise")
     value = parts["disentanglement"] if parts["disentanglement"] is not None else float("nan")
     return arrays.score(value, parts, notes, **params)
@@ -126,6 +129,7 @@ def _model(predictor: Predictor, column: Column, *, trees: int, depth: int | Non
             return getattr(ensemble, f"GradientBoosting{kind}")(random_state=seed)
         case "lasso":
             return pipeline.make_pipeline(preprocessing.StandardScaler(), linear_model.LassoCV(random_state=seed))
-    forest = ensemble.RandomForestRegressor(10, max_depth=depth, random_state=seed)
+    forest = ensemble.RandomForestRegressor(REGRESSOR_TREES, max_depth=depth, random_state=seed)
     grid = {"max_depth": list(range(2, 16))}
-    return forest if depth else model_selection.GridSearchCV(forest, grid, cv=3)
+    folds = model_selection.KFold(3, shuffle=True, random_state=seed)  # rows may come in the order of their factors
+    return forest if depth else model_selection.GridSearchCV(forest, grid, cv=folds)

@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from unbraid.errors import Problem
 from unbraid.metrics.contract import Codes, Factors, Score
 from unbraid.metrics.prepare import (
     Arrays,
@@ -33,6 +34,7 @@ def sap(
     rng: np.random.Generator,
     *,
     method: Literal["svm", "logistic", "correlation"] = "svm",
+    ordered: Sequence[int] | None = None,
     standardise: bool = False,
     train: int | None = None,
     units: Sequence[int] | None = None,
@@ -43,6 +45,7 @@ def sap(
     Args:
         method: for discrete factors a linear support vector machine (C=0.01, balanced classes), logistic regression,
             or the squared correlation with the factor's number on all rows; continuous factors take the last
+        ordered: places of factors whose number is a quantity: they take the squared correlation as well
         standardise: bring every latent to mean 0 and variance 1 first; the machine depends on scale and offset
         train: how many leading rows train, the others test; None draws two thirds
         units: the unit that each latent belongs to; None makes each latent a unit
@@ -51,11 +54,14 @@ def sap(
     arrays = check(codes, factors, units)
     rows = split(arrays.n, train, rng)
     scaled = _standardised(arrays.codes) if standardise else arrays.codes
-    pairs = [(unit, column) for unit in arrays.units for column in arrays.factors]
+    _check_places(ordered, factors, arrays)
+    quantities = [c.continuous or k in (ordered or ()) for k, c in zip(arrays.kept, arrays.factors, strict=True)]
+    columns = list(zip(arrays.factors, quantities, strict=True))
+    pairs = [(unit, *column) for unit in arrays.units for column in columns]
 
-    def predict(pair: tuple[Ints, Column]) -> float:
-        unit, column = pair
-        if method == "correlation" or column.continuous:
+    def predict(pair: tuple[Ints, Column, bool]) -> float:
+        unit, column, quantity = pair
+        if method == "correlation" or quantity:
             return _explained(arrays.codes[:, unit], column.values)
         return _accuracy(method, scaled[:, unit], column, rows)
 
@@ -64,8 +70,14 @@ def sap(
     matrix = np.array(flat).reshape(len(arrays.units), len(arrays.factors))
     gaps = mean_of_best_gap(matrix)
     parts = {"per_factor": gaps, "best_latent": matrix.argmax(0), "matrix": matrix}
-    params = {"method": method, "standardise": standardise, "train": len(rows[0])}
+    params = {"method": method, "ordered": list(ordered or ()), "standardise": standardise, "train": len(rows[0])}
     return arrays.score(gaps.mean(), parts, _cautions(arrays, method, standardise), **params)
+
+
+def _check_places(ordered: Sequence[int] | None, factors: Factors, arrays: Arrays) -> None:
+    given = np.asarray(factors).reshape(arrays.n, -1).shape[1]
+    if strange := set(ordered or ()) - set(range(given)):
+        raise Problem(f"ordered names factor {strange.pop()}, and there are the factors 0 to {given - 1}")
 
 
 def _cautions(arrays: Arrays, method: str, standardise: bool) -> list[str]:
