@@ -21,6 +21,7 @@ check: install
 
 test: install check
 	$(BIN)/pytest -n auto
+	$(BIN)/pytest --slow tests/study/test_cluster.py
 
 test-all: install check
 	$(BIN)/pytest -n auto --slow

@@ -168,3 +168,19 @@ def test_images_of_ones_own_without_labels(tmp_path: Path, capsys: pytest.Captur
     assert "nothing to score against" in capsys.readouterr().out
     (run,) = (tmp_path / "runs").iterdir()
     assert "Traversals" in (run / "report.html").read_text()
+
+
+def test_a_warning_is_one_plain_line(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    import warnings
+
+    from unbraid.cli import listing
+
+    def warn(*_: object) -> int:
+        with warnings.catch_warnings():
+            warnings.simplefilter("always")
+            warnings.warn("the nets are\n  small", stacklevel=1)
+        return 0
+
+    monkeypatch.setattr(listing, "main", warn)
+    assert main(["list", "methods"]) == 0
+    assert capsys.readouterr().err == "unbraid: note: the nets are small\n"

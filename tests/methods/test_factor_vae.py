@@ -9,6 +9,7 @@ import torch.nn.functional as F
 from tests.toys import Squares
 from unbraid.data.batch import Images
 from unbraid.data.sample import sampler
+from unbraid.errors import Problem
 from unbraid.maths import gaussian
 from unbraid.maths.dependence import permute_dims
 from unbraid.methods.factor_vae import FactorVAE
@@ -109,3 +110,8 @@ def test_a_trained_critic_measures_the_total_correlation() -> None:
         adam.step()
     with torch.no_grad():
         assert method._logit(draw(50_000)).mean().item() == pytest.approx(-0.5 * math.log(1 - rho**2), abs=0.06)
+
+
+def test_one_image_cannot_be_halved() -> None:
+    with pytest.raises(Problem, match="it must be at least 2, and is 1"):
+        build(second_batch=True).losses(Images(batch().x[:1], batch().index[:1]), 0)

@@ -170,3 +170,10 @@ def test_explicitness_does_not_see_a_rotation() -> None:
 def test_nearest_neighbours_find_a_perfect_code_nearly_perfect() -> None:
     assert info_mec(PERFECT, FACTORS, rng()).value == pytest.approx(1, abs=0.01)
     assert mig(PERFECT, FACTORS, rng(), estimator="knn").value == pytest.approx(1, abs=0.02)
+
+
+def test_irs_is_negative_where_a_held_factor_pushes_the_code_aside() -> None:
+    """Nine tenths of a group lie at one end, so that its mean is 0.8 from the middle and its far end 1.8 from that."""
+    codes = np.concatenate([np.repeat([-1.0, 1.0], [90, 10]), np.repeat([-1.0, 1.0], [10, 90])])[:, None]
+    factors = np.repeat([0, 1], 100)[:, None]
+    assert irs(codes, factors, np.random.default_rng(0), quantile=1.0).value == pytest.approx(1 - 1.8)

@@ -120,3 +120,92 @@ def test_spread_gives_quantiles_of_each_group() -> None:
     table = runs(1.0, 1.0)
     found = analyse.spread(table, "score", ["objective"]).set_index("objective")
     assert found.loc["y", "median"] == pytest.approx(table.loc[table["objective"] == "y", "score"].median())
+
+
+def test_many_shares_are_the_single_ones_and_unknown_scores_do_not_count() -> None:
+    table = runs(0.3, 1.0)
+    ways = {"o": ["objective"], "both": ["objective", "strength"]}
+    found = analyse.shares(table, ["score", "other"], ways)
+    assert found.loc["other", "both"] == pytest.approx(analyse.explained(table, "other", ["objective", "strength"]))
+    holes = pd.concat([table, table.head(5).assign(score=np.nan)], ignore_index=True)
+    assert analyse.explained(holes, "score", ["objective"]) == pytest.approx(found.loc["score", "o"])
+
+
+def test_one_seed_has_no_interval() -> None:
+    table = runs(1.0, 1.0, seeds=1)
+    value, low, high = analyse.over_seeds(table, lambda t: float(t["score"].mean()), np.random.default_rng(0), 10)
+    assert value == pytest.approx(table["score"].mean())
+    assert np.isnan(low) and np.isnan(high)
+    found = analyse.transfer_over_seeds(
+        table, ["score"], np.random.default_rng(0), other_data=True, other_score=False, replicates=10
+    )
+    assert np.isnan(found).all()
+
+
+def test_averages_have_the_interval_of_a_mean_over_seeds() -> None:
+    """Six seeds of noise 1: the bootstrap's standard error is their spread over the root of six."""
+    table = runs(1.0, 1.0)
+    found = analyse.averages(table, ["score", "other"], ["data", "objective"], np.random.default_rng(0), replicates=400)
+    assert len(found) == 2 * 2 * 3
+    one = found[(found["data"] == "b") & (found["objective"] == "y") & (found["score"] == "other")].iloc[0]
+    part = table[(table["data"] == "b") & (table["objective"] == "y")]
+    assert one["mean"] == pytest.approx(part["other"].mean())
+    by_seed = part.groupby("seed")["other"].mean()
+    assert one["high"] - one["low"] == pytest.approx(2 * 1.96 * by_seed.std(ddof=0) / np.sqrt(6), rel=0.2)
+
+
+def test_a_repeated_seed_is_no_other_seed() -> None:
+    """Scores of pure luck: were a seed compared with its own copy, the choice would seem to transfer."""
+    rates = [
+        analyse.transfer_over_seeds(
+            runs(0.0, 1.0, seed=s), ["score"], np.random.default_rng(s), other_data=False, other_score=False,
+            replicates=50,
+        )
+        for s in range(6)
+    ]  # fmt: skip
+    assert np.mean([(low + high) / 2 for _, low, high in rates]) == pytest.approx(0.5, abs=0.06)
+    drawn = [
+        analyse.over_seeds(
+            runs(0.0, 1.0, seeds=3, seed=s),
+            lambda t: analyse.transfer(t, ["score"], other_data=False, other_score=False),
+            np.random.default_rng(0),
+            30,
+        )
+        for s in range(6)
+    ]
+    assert np.mean([high for _, _, high in drawn]) < 0.75
+
+
+def test_transfer_uses_settings_that_all_seeds_have() -> None:
+    """The best setting of all lacks a seed: it cannot be compared, and the second best is chosen."""
+    table = runs(1.0, 0.0)
+    lacking = table[~((table["setting"] == 11) & (table["seed"] == 3))]
+    kind = {"other_data": True, "other_score": False}
+    assert analyse.transfer(lacking, ["score"], **kind) == pytest.approx(1)
+    between = analyse.transfer_between_seeds(lacking, ["score"], **kind)
+    assert np.isnan(np.diag(between)).all()
+    assert between.notna().to_numpy().sum() == 6 * 5
+
+
+def test_choices_follow_the_sign_of_the_guide_and_skip_unknown_values() -> None:
+    table = runs(1.0, 1.0).assign(bad=np.nan)
+    table["cost"] = -table["score"]
+    table.loc[table["score"].idxmax(), "cost"] = np.nan
+    found = analyse.choices(table, {"score": 1, "cost": -1, "bad": 1}, ["score", "other"])
+    beaten = []
+    for _, part in table.groupby("data"):
+        chosen = part["other"][part["score"].idxmax()]
+        beaten.append((chosen > part["other"]).sum() / (len(part) - 1))
+    assert found.loc["score", "other"] == pytest.approx(np.mean(beaten))
+    assert found.loc["cost", "score"] == pytest.approx((1 + 70 / 71) / 2)  # on one data set the second best
+    assert found.loc["bad"].isna().all()
+
+
+def test_efficiency_is_the_accuracy_of_few_labels_over_that_of_many() -> None:
+    table = pd.DataFrame({"d.mean.10": [0.1], "d.mean.100": [0.3], "d.mean.1000": [0.6], "e.mean.50": [1.0]})
+    found, sizes = analyse.with_efficiency(table, ["d", "e"])
+    assert sizes == {"d": (100, 1000)}
+    assert found["d.efficiency"].item() == pytest.approx(0.5)
+    found, sizes = analyse.with_efficiency(table.drop(columns="d.mean.1000"), ["d"])
+    assert sizes == {"d": (10, 100)}
+    assert found["d.efficiency"].item() == pytest.approx(1 / 3)

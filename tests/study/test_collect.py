@@ -59,3 +59,21 @@ def test_nothing_and_damage_are_one_sentence(tmp_path: Path) -> None:
     next(tmp_path.glob("*/scores.json")).write_text("{")
     with pytest.raises(Problem, match=r"scores.json is damaged"):
         collect(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "message"),
+    [
+        ("scores.json", "[]", r"scores.json is damaged \(it is no JSON object\): delete .*/evaluation.json"),
+        ("evaluation.json", '{"quantities"', r"evaluation.json is damaged .*: delete .*/evaluation.json and run"),
+        ("evaluation.json", '{"quantities": 3}', "is not what a study writes"),
+        ("scores.json", '{"mig": {"value": 1}}', "is not what a study writes"),
+        ("run.json", "{}", "run.json lacks 'arguments': delete"),
+    ],
+)
+def test_a_damaged_file_is_one_sentence_with_a_cure(file: str, content: str, message: str, tmp_path: Path) -> None:
+    synthetic(tmp_path, 2, 0)
+    next(tmp_path.glob(f"*/{file}")).write_text(content)
+    with pytest.raises(Problem, match=message) as caught:
+        collect(tmp_path)
+    assert "\n" not in str(caught.value)

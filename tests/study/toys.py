@@ -32,3 +32,21 @@ def fragile(task: dict[str, Any], tell: Callable[[int, float], None]) -> dict[st
         os.kill(os.getpid(), signal.SIGKILL)
         time.sleep(60)
     return {"status": "finished", "seconds": 0.0}
+
+
+def counted(task: dict[str, Any], tell: Callable[[int, float], None]) -> dict[str, Any]:
+    """A real run, which leaves a mark whenever weights are saved at the end of a training."""
+    from unbraid import train
+    from unbraid.study.execute import work
+
+    save = train.save_weights
+
+    def saved(method: Any, path: Path) -> None:
+        nothing({**task, "name": path.name}, tell)
+        save(method, path)
+
+    train.save_weights = saved
+    try:
+        return work(task, tell)
+    finally:
+        train.save_weights = save

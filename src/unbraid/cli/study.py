@@ -101,6 +101,7 @@ def _end(out: str, count: Counter[str], failures: dict[str, str]) -> int:
         print("failed.json in a run's directory says why; --retry-failed tries again")
     if count["finished"] and "://" not in out:
         _collect(out, Path(out) / "table")
+        print(f"'unbraid report {out}' makes a page of it")
     return 1 if count["failed"] else 0
 
 

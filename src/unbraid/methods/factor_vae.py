@@ -19,6 +19,7 @@ from torch import Tensor
 from unbraid import nets
 from unbraid.data.batch import Images
 from unbraid.data.table import Spec
+from unbraid.errors import Problem
 from unbraid.maths import gaussian
 from unbraid.maths.dependence import permute_dims
 from unbraid.methods.contract import Group, Loss, Method, minimise
@@ -68,6 +69,8 @@ class FactorVAE(Method[Images]):
         }
 
     def losses(self, batch: Images, step: int) -> dict[str, Loss]:
+        if self.second_batch and len(batch.x) < 2:
+            raise Problem("factor_vae with second_batch halves the batch: it must be at least 2, and is 1")
         x, other = batch.x.chunk(2) if self.second_batch else (batch.x, None)
         mu, log_var = self.encoder(x).chunk(2, -1)  # [b, k]
         z = gaussian.sample(mu, log_var)

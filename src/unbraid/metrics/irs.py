@@ -4,6 +4,9 @@ Suter, Miladinovic, Schölkopf and Bauer, "Robustly disentangled causal mechanis
 j: over the rows that share a value of factor j, the quantile of |z_i - its mean there|; the mean of that over values,
 divided by the largest |z_i - mean z_i|, from 1. A latent takes its best factor; latents weigh by their largest
 deviation. The interventions are looked up among the rows.
+
+It lies between -1 and 1: the mean of a group may lie off the middle of all codes, and the group strays farther from
+its own mean then than any code does from the common one. Entangled codes may so score less than noise.
 """
 
 from __future__ import annotations

@@ -176,9 +176,7 @@ def _transferred(evidence: Evidence) -> str:
             rows.append([name, _with(*found, "%")])
         else:
             missing.append(name)
-    lost = (
-        f" Cannot be shown, for want of data sets, metrics or whole settings: {'; '.join(missing)}." if missing else ""
-    )
+    lost = f" Not shown, for want of data sets, metrics or whole settings: {'; '.join(missing)}." if missing else ""
     return (
         (_table(["the best setting, on another seed and", "beats a random setting in"], rows) if rows else "")
         + "<p class=note>The setting that is best by one metric on one data set with one seed, against every other "

@@ -16,8 +16,9 @@ import pandas as pd
 from unbraid.reproduce.results import Claim, Record, Table, positive, publish
 from unbraid.reproduce.runs import table_of
 from unbraid.reproduce.unsupervised_figures import draw
-from unbraid.reproduce.unsupervised_more import capacity_claim, impossibility_claim, with_udr
+from unbraid.reproduce.unsupervised_more import capacity_claim, impossibility_claim
 from unbraid.study import analyse
+from unbraid.study.udr import with_udr
 
 STUDY, CAPACITY = Path("studies/unsupervised_small.py"), Path("studies/capacity.py")
 METRICS = ["beta_vae_score", "factor_vae_score", "mig", "dci", "modularity", "sap"]

@@ -1,4 +1,4 @@
-"""What the large study's record needs beside its table of runs: UDR, the theorem, and the order of what is learned."""
+"""What the large study's record needs beside its table of runs: the theorem, and the order of what is learned."""
 
 from __future__ import annotations
 
@@ -11,22 +11,10 @@ from scipy.stats import kstest
 
 from unbraid.maths.entangle import entangle
 from unbraid.metrics.mig import mig
-from unbraid.metrics.udr import udr
 from unbraid.reproduce.results import Claim
 from unbraid.run import Run
 
 POSITION, OTHERS = ("posX", "posY"), ("shape", "scale", "orientation")
-
-
-def with_udr(table: pd.DataFrame, runs: Path) -> pd.DataFrame:
-    """The table with each run's unsupervised disentanglement ranking among the seeds of its setting."""
-    found: dict[str, float] = {}
-    for _, part in table.groupby(["data", "objective", "strength"]):
-        arrays = [Run(runs / name).arrays("codes.npz") for name in part["run"]]
-        codes, kl = [a["codes_z"] for a in arrays], [a["kl_z"].tolist() for a in arrays]
-        score = udr(codes, np.random.default_rng(0), kl=kl, method="spearman")
-        found |= dict(zip(part["run"], score.parts["per_run"], strict=True))
-    return table.assign(udr=table["run"].map(found))
 
 
 def impossibility_claim() -> Claim:

@@ -36,11 +36,19 @@ def collect(out: str | Path) -> pd.DataFrame:
     names = [name for name in configs if name and (name in scores or name in evaluations)]
     if not names:
         raise Problem(f"there is no scored run in {out}")
+    for name in names:
+        if missing := {"method", "arguments", "data", "data_arguments", "sampling", "seed"} - configs[name].keys():
+            raise Problem(f"{name}/run.json lacks '{min(missing)}': {_cure(name, 'run.json')}")
     varying = _varying([configs[name] for name in names])
     runs, rows = [], []
     for number, name in enumerate(names):
         runs.append({"run": name, **_described(configs[name], varying[configs[name]["method"]])})
-        rows += [(number, *row) for row in _values(scores.get(name, {}), evaluations.get(name, {}))]
+        try:
+            rows += [(number, *row) for row in _values(scores.get(name, {}), evaluations.get(name, {}))]
+        except (KeyError, TypeError, AttributeError) as error:
+            raise Problem(
+                f"{name}/scores.json or its {LAST_FILE} is not what a study writes ({error}): {_cure(name, LAST_FILE)}"
+            ) from error
     values = pd.DataFrame(rows, columns=["number", *LAST])
     table = pd.DataFrame(runs)
     for column in table.columns:  # a column of a table has one type, and an argument of one name may have several
@@ -79,9 +87,16 @@ def _parsed(found: dict[str, bytes], file: str) -> dict[str, Any]:
     for name, content in found.items():
         try:
             parsed[name] = json.loads(content)
+            if not isinstance(parsed[name], dict):
+                raise ValueError("it is no JSON object")
         except ValueError as error:
-            raise Problem(f"{name}/{file} is damaged ({error}): delete it and run the study again") from error
+            raise Problem(f"{name}/{file} is damaged ({error}): {_cure(name, file)}") from error
     return parsed
+
+
+def _cure(name: str, file: str) -> str:
+    """A run is evaluated again where it has no evaluation.json, and trained again where it has no directory."""
+    return f"delete {name if file == 'run.json' else f'{name}/{LAST_FILE}'} and run the study again"
 
 
 def _varying(configs: list[dict[str, Any]]) -> dict[str, list[str]]:

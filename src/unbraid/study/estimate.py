@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from unbraid.errors import Problem
 from unbraid.study.execute import kind, task
 from unbraid.study.local import run_all
 from unbraid.study.plan import Job
@@ -33,12 +34,8 @@ class Cost:
 
 def costs(store: Store, jobs: Iterable[Job]) -> dict[str, Cost]:
     """The cost of each kind of run in the plan, medians over what was measured in this place."""
-    finished, calibrated = [], []
-    for name, content in store.read_all("evaluation.json").items():
-        if name:
-            finished.append(json.loads(content))
-    for content in store.read_all(CALIBRATION).values():
-        calibrated += json.loads(content)
+    finished = [_measured(content) for name, content in store.read_all("evaluation.json").items() if name]
+    calibrated = _calibrated(store)
     rates = _by(finished, "kind", "rate") or {}
     rates = _by(calibrated, "kind", "rate") | rates
     found = {}
@@ -75,14 +72,30 @@ def calibrate(jobs: Sequence[Job], out: str, *, show: bool = True) -> None:
         with view:
             run_all(tasks, workers=1, view=view, failed=lambda name, reason: None)
         measured = [json.loads(c) for c in open_store(folder).read_all("evaluation.json").values()]
-    before = [m for content in store.read_all(CALIBRATION).values() for m in json.loads(content)]
-    store.write("", CALIBRATION, before + measured)
+    store.write("", CALIBRATION, _calibrated(store) + measured)
 
 
 def total(jobs: Iterable[Job], known: dict[str, Cost]) -> tuple[float, int]:
     """Seconds of one core for the runs whose cost is known, and the number of the others."""
     each = [known[kind(job.plan)].of(job) for job in jobs]
     return sum(seconds for seconds in each if seconds is not None), each.count(None)
+
+
+def _measured(content: bytes) -> dict[str, Any]:
+    """An evaluation.json; nothing where it is damaged: that run will be evaluated again."""
+    try:
+        found = json.loads(content)
+    except ValueError:
+        return {}
+    whole = isinstance(found, dict) and {"kind", "seconds"} <= found.keys()
+    return found if whole else {}
+
+
+def _calibrated(store: Store) -> list[dict[str, Any]]:
+    try:
+        return [measured for content in store.read_all(CALIBRATION).values() for measured in json.loads(content)]
+    except (ValueError, TypeError) as error:
+        raise Problem(f"{CALIBRATION} among the runs is damaged ({error}): delete it") from error
 
 
 def _evaluated_alike(measured: dict[str, Any], job: Job) -> bool:

@@ -42,14 +42,16 @@ def gather(folder: Path) -> Evidence:
     scores = [name for name in tidy["metric"].unique() if name.partition(":")[0] in known]
     labels = [name for name in scores if name.partition(":")[0] == "downstream"]
     free = [name for name in scores if not needs_factors(entry(name.partition(":")[0]))]
-    table = with_udr(wide(tidy), folder)
+    table = wide(tidy)
+    pooled = _pooled(table, set(tidy["metric"]))
+    table = with_udr(table, folder)
     table, efficiency = with_efficiency(table, labels)
     accuracies = [column for label in labels for column in table.columns if column.startswith(f"{label}.mean.")]
     accuracies.sort(key=lambda column: int(column.rpartition(".")[2]))
     guides = {name: sign for name, sign in GUIDES.items() if name in table}
     guides |= dict.fromkeys(free, -1) | ({"udr": 1} if table["udr"].notna().any() else {})
     notes = ["Only one seed is there: no interval can be given."] if table["seed"].nunique() < 2 else []
-    if pooled := _pooled(table):
+    if pooled:
         notes.append(f"Runs of one objective, setting and seed differ in {', '.join(pooled)}; they are pooled here.")
     return Evidence(
         table=table,
@@ -61,9 +63,8 @@ def gather(folder: Path) -> Evidence:
     )
 
 
-def _pooled(table: pd.DataFrame) -> list[str]:
+def _pooled(table: pd.DataFrame, measured: set[str]) -> list[str]:
     """Arguments in which runs of one objective, setting, data set and seed differ."""
-    measured = table.columns.get_indexer(["active_units"])[0]
-    arguments = [c for c in table.columns[: measured if measured > 0 else None] if c not in UNPOOLED]
     groups = table.groupby(["data", "objective", "setting", "seed"], dropna=False)
+    arguments = [name for name in table.columns if name not in measured and name not in UNPOOLED]
     return [name for name in arguments if (groups[name].nunique() > 1).any()]
