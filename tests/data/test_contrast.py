@@ -216,6 +216,7 @@ def test_rows_of_both_folders_are_held_out(tmp_path: Path) -> None:
         (table, table.test, 0),
         (table.background, table.test.background, 5),
     ):
+        assert kept is not None
         assert held is not None
         assert (len(kept), len(held)) == (7, 5)
         assert sorted(shades(kept) + shades(held)) == [10 * i + first for i in range(12)]

@@ -57,6 +57,7 @@ class TwoFolders(Table):
             self._hold_out(test_rows, draw)
 
     def _hold_out(self, count: int, seed: int) -> None:
+        assert self.background is not None
         kept, others = (hold_out(t, count=count, seed=seed) for t in (self.target, self.background))
         assert kept.test is not None
         assert others.test is not None
