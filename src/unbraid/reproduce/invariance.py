@@ -1,0 +1,191 @@
+"""Invariance and disentanglement from pairs: "Reconstruction for disentanglement, contrast for invariance".
+
+Plans the runs, trains what has not been trained, evaluates each once, and writes invariance.md and invariance.json.
+
+    python -m unbraid.reproduce.invariance [--out docs/results] [--runs runs/invariance] [--workers 2]
+
+MNIST is taken from the data root (UNBRAID_DATA); 3D Shapes is rendered.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, field
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from unbraid import api
+from unbraid.data.roots import data_root
+from unbraid.data.rotation_colored_mnist import ANGLES
+from unbraid.errors import Problem
+from unbraid.metrics.group_accuracy import group_accuracy
+from unbraid.metrics.suite import score as score_arrays
+from unbraid.reproduce.invariance_claims import record
+from unbraid.reproduce.results import publish
+from unbraid.scores import score_labelled
+
+SEEDS = (0, 1, 2)
+DIGIT_SETS = {"colored_mnist": 6000, "rotation_colored_mnist": 12_000}  # rows that are scored
+STEPS, PAIRS = 1500, 64  # a step sees 64 pairs or 128 single images
+ADVERSARY = 3  # UAI: steps of the adversary after each of the model
+SHAPE_STEPS, SHAPE_BATCH, SHAPE_POINTS = 3000, 64, 3000
+SMALL: dict[str, Any] = {"width": 16, "lr": 1e-3}
+SWAP: dict[str, Any] = {**SMALL, "beta": 30.0, "weight": 30.0}
+MODELS: dict[str, tuple[str, dict[str, Any]]] = {
+    "Baseline": ("cnn", SMALL),
+    "beta-VAE": ("beta_vae_classifier", SMALL),
+    "VFAE": ("vfae", SMALL),
+    "CAI": ("cai", SMALL),
+    "CVIB": ("cvib", SMALL),
+    "UAI": ("uai", {**SMALL, "adversary_steps": ADVERSARY}),
+    "Swap": ("swap_vae", SWAP),
+}
+SCHEMES: dict[str, dict[str, Any]] = {
+    "CE only": {**SWAP, "two_step": False, "beta": 0.0},
+    "CE + contrast, jointly": {**SWAP, "two_step": False},
+}
+CRITIC: dict[str, Any] = {"critic_width": 256, "critic_lr": 1e-3}
+UNSUPERVISED: dict[str, tuple[str, dict[str, Any]]] = {  # middle strengths of studies/unsupervised_small.py
+    "beta-VAE": ("beta_vae", {"beta": 4.0}),
+    "AnnealedVAE": ("annealed_vae", {"c_max": 25.0, "gamma": 4.0, "c_steps": 2 * SHAPE_STEPS // 3}),
+    "FactorVAE": ("factor_vae", {"gamma": 30.0, **CRITIC}),
+    "DIP-VAE-I": ("dip_vae", {"dip_variant": "i", "lambda_od": 5.0}),
+    "DIP-VAE-II": ("dip_vae", {"dip_variant": "ii", "lambda_od": 5.0}),
+    "beta-TCVAE": ("beta_tcvae", {"beta": 6.0}),
+    "beta-FactorTCVAE": ("beta_factor_tcvae", {"c_steps": 2 * SHAPE_STEPS // 3, "latents": 10, **CRITIC}),
+}
+CHANGED = 3  # factors, at the end, in which pairs of 3D Shapes differ
+GROWING: dict[str, Any] = {"changed": CHANGED, "changed_over": SHAPE_STEPS // 2}
+DISENTANGLE: dict[str, Any] = {**SMALL, "predictive": 0, "nuisance": 10}
+AMOUNT: dict[str, Any] = {**DISENTANGLE, "amount_steps": SHAPE_STEPS // 2}
+WEAK: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
+    "Swap": ("swap_vae", AMOUNT, GROWING),
+    "Ada-GVAE": ("ada_gvae", SMALL, GROWING),
+    "Ada-ML-VAE": ("ada_ml_vae", SMALL, GROWING),
+    "Swap, amount only": ("swap_vae", AMOUNT, {"changed": CHANGED}),
+    "Swap, no warm-up": ("swap_vae", DISENTANGLE, {"changed": CHANGED}),
+}
+METRICS: dict[str, dict[str, Any]] = {
+    "mig": {},
+    "sap": {},
+    "irs": {},
+    "factor_vae_score": {"batch": 32, "votes": 500, "test_votes": 250},
+    "dci": {},
+}
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One run of the experiment."""
+
+    label: str
+    data: str
+    method: str
+    arguments: dict[str, Any]
+    seed: int
+    steps: int
+    batch: int
+    sampling: dict[str, Any] = field(default_factory=dict)
+
+
+def settings() -> Iterator[Setting]:
+    """All runs, those that decide the claims first."""
+    for seed in SEEDS:
+        for data in DIGIT_SETS:
+            for label, (method, arguments) in MODELS.items():
+                yield _digits(label, data, method, arguments, seed)
+            for label, arguments in SCHEMES.items():
+                yield _digits(label, data, "swap_vae", arguments, seed)
+        for label, (method, arguments, sampling) in WEAK.items():
+            yield Setting(label, "shapes3d", method, arguments, seed, SHAPE_STEPS, SHAPE_BATCH, sampling)
+        for label, (method, arguments) in UNSUPERVISED.items():
+            yield Setting(label, "shapes3d", method, {**SMALL, **arguments}, seed, SHAPE_STEPS, SHAPE_BATCH)
+
+
+def _digits(label: str, data: str, method: str, arguments: dict[str, Any], seed: int) -> Setting:
+    if method == "swap_vae":
+        return Setting(label, data, method, arguments, seed, STEPS, PAIRS, {"changed": 1})
+    turns = 1 + ADVERSARY if method == "uai" else 1
+    return Setting(label, data, method, arguments, seed, turns * STEPS, 2 * PAIRS)
+
+
+def work(setting: Setting, runs: Path) -> dict[str, Any]:
+    """Trains and evaluates a run, or reads what an earlier call found."""
+    torch.set_num_threads(1)
+    data = api.load_data(setting.data, **({"size": 32} if setting.data == "shapes3d" else {}))
+    method = api.build(setting.method, data, seed=setting.seed, **setting.arguments)
+    start = time.process_time()
+    plan: dict[str, Any] = {"steps": setting.steps, "batch": setting.batch, "seed": setting.seed}
+    run = api.fit(method, data, **plan, sampling=setting.sampling, out=str(runs), threads=1, show=False)
+    found = run.path / "invariance.json"
+    if not found.exists():
+        seconds = time.process_time() - start
+        codes = api.represent(run, method, data, points=DIGIT_SETS.get(setting.data, SHAPE_POINTS))
+        labelled = setting.data in DIGIT_SETS
+        scores = score_labelled(codes) if labelled else disentanglement(codes)
+        run.write_json("scores.json", {name: score.as_dict() for name, score in scores.items()})
+        facts = {"label": setting.label, "data": setting.data, "seed": setting.seed, "train_seconds": seconds}
+        facts |= {"angles": by_angle(codes), "seconds": time.process_time() - start}
+        run.write_json(found.name, facts)
+    return {**json.loads(found.read_text()), "scores": run.scores(), "path": str(run.path)}
+
+
+def disentanglement(codes: dict[str, NDArray[Any]]) -> dict[str, Any]:
+    """The five scores of table 3, of the code's only block."""
+    block = next(value for name, value in codes.items() if name.startswith("codes_"))
+    names = [str(name) for name in codes["factor_names"]]
+    return score_arrays(
+        block, codes["factors"], metrics=list(METRICS), options=METRICS, names=names, bootstrap=0, jobs=1
+    )
+
+
+def by_angle(codes: dict[str, NDArray[Any]]) -> dict[str, dict[str, float | None]]:
+    """Average and worst accuracy at each test angle, over groups of digit and ground."""
+    names = [str(name) for name in codes["factor_names"]]
+    if "predicted" not in codes or "angle" not in names:
+        return {}
+    factors, found = codes["factors"], {}
+    for value in np.unique(factors[:, names.index("angle")]):
+        at = factors[:, names.index("angle")] == value
+        ground, digit = factors[at][:, names.index("background")], factors[at][:, names.index("digit")]
+        score = group_accuracy(codes["predicted"][at], digit, ground, np.random.default_rng(0), resamplings=0)
+        found[f"{ANGLES[value]:+.0f}"] = {"average": score.value, "worst": score.parts["worst"]}
+    return found
+
+
+def main(out: Path, runs: Path, *, workers: int = 2) -> None:
+    """Trains and evaluates what is missing, then writes invariance.md and invariance.json."""
+    if not (data_root() / "mnist").is_dir():
+        raise Problem(f"{data_root()} needs the folder mnist: set UNBRAID_DATA to a folder that has it")
+    plan = list(settings())
+    if workers == 1:
+        found = [_told(i, len(plan), work(setting, runs)) for i, setting in enumerate(plan, 1)]
+    else:
+        with ProcessPoolExecutor(workers, get_context("spawn")) as pool:
+            done = pool.map(work, plan, [runs] * len(plan))
+            found = [_told(i, len(plan), result) for i, result in enumerate(done, 1)]
+    publish(record(found, out), out, "invariance")
+
+
+def _told(place: int, total: int, result: dict[str, Any]) -> dict[str, Any]:
+    name = f"{result['label']}, {result['data']}, seed {result['seed']}"
+    print(f"{place:3d} of {total}: {name} ({result['seconds']:.0f} s)", flush=True)
+    return result
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description="Reproduce the comparison of methods for invariance and pairs.")
+    parser.add_argument("--out", type=Path, default=Path("docs/results"))
+    parser.add_argument("--runs", type=Path, default=Path("runs/invariance"))
+    parser.add_argument("--workers", type=int, default=2)
+    given = parser.parse_args()
+    main(given.out, given.runs, workers=given.workers)

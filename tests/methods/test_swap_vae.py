@@ -1,0 +1,229 @@
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+
+from tests.toys import Squares
+from unbraid.data.batch import Pairs
+from unbraid.data.sample import sampler
+from unbraid.errors import Problem
+from unbraid.maths.contrast import supcon
+from unbraid.maths.divergence import DIVERGENCES
+from unbraid.methods.swap_vae import SwapVAE, alike, class_average, swap
+from unbraid.train import Trainer
+
+TABLE = Squares()
+
+
+def build(**arguments: Any) -> SwapVAE:
+    torch.manual_seed(0)
+    return SwapVAE(TABLE.spec, **{"width": 4, "predictive": 3, "nuisance": 5, **arguments})
+
+
+def pairs(n: int = 12, changed: int = 2) -> Pairs:
+    batch = sampler(TABLE, Pairs, batch=n, seed=0, changed=changed)(0).on("cpu")
+    assert isinstance(batch, Pairs)
+    return batch
+
+
+def terms(method: SwapVAE, batch: Pairs, step: int = 0) -> dict[str, float]:
+    torch.manual_seed(1)
+    return {name: term.item() for name, term in method.losses(batch, step)["model"].terms.items()}
+
+
+def test_all_but_the_k_most_distant_dimensions_are_alike() -> None:
+    distance = torch.tensor([[0.1, 5.0, 0.2, 3.0], [9.0, 8.0, 7.0, 6.0], [1.0, 2.0, 3.0, 4.0]])
+    k = torch.tensor([2, 1, 4])
+    expected = [[True, False, True, False], [False, True, True, True], [False] * 4]
+    assert alike(distance, k, 1.0).tolist() == expected
+
+
+def test_fewer_dimensions_are_swapped_at_first_and_the_closest_come_first() -> None:
+    distance = torch.tensor([[4.0, 1.0, 3.0, 2.0, 5.0, 9.0]])
+    counts = []
+    for share in (0.0, 0.24, 0.25, 0.5, 0.75, 1.0):
+        chosen = alike(distance, torch.tensor([1]), share)[0]
+        counts.append(int(chosen.sum()))
+        assert sorted(distance[0, chosen].tolist()) == sorted(distance[0].tolist())[: counts[-1]]
+    assert counts == [1, 1, 2, 3, 4, 5]
+    assert not alike(distance, torch.tensor([6]), 0.0).any()
+
+
+def test_the_number_of_swapped_dimensions_grows_with_the_steps() -> None:
+    method, batch = build(amount_steps=100), pairs(changed=1)
+    mu, log_var = torch.randn(24, 8), torch.randn(24, 8)
+    counts = [int(method._exchanged(mu, log_var, batch, step)[0, 3:].sum()) for step in (0, 33, 34, 67, 100, 1000)]
+    assert counts == [1, 1, 2, 3, 4, 4]
+
+
+@pytest.mark.parametrize("divergence", ["kl", "jsd", "jsd_exact"])
+def test_swapped_dimensions_are_the_right_ones(divergence: Any) -> None:
+    """Pair by pair: n where the divergence is not among the k largest, p where both images have one class."""
+    method, batch = build(divergence=divergence), pairs(changed=2)
+    mu, log_var = torch.randn(24, 8), torch.randn(24, 8)
+    found = method._exchanged(mu, log_var, batch, 0)
+    for i in range(12):
+        distance = [
+            DIVERGENCES[divergence](mu[i, j], log_var[i, j], mu[i + 12, j], log_var[i + 12, j]) for j in range(3, 8)
+        ]
+        changed = sorted(range(5), key=lambda j: -float(distance[j]))[:2]
+        assert found[i, 3:].tolist() == [j not in changed for j in range(5)]
+        assert found[i, :3].tolist() == [bool(batch.y[i] >= 0)] * 3
+    assert 0 < (batch.y >= 0).sum() < 12
+
+
+def test_a_swap_exchanges_and_leaves_the_rest() -> None:
+    z = torch.arange(12.0).reshape(4, 3)
+    where = torch.tensor([[True, False, False], [False, True, True]])
+    expected = [[6.0, 1.0, 2.0], [3.0, 10.0, 11.0], [0.0, 7.0, 8.0], [9.0, 4.0, 5.0]]
+    assert swap(z, where).tolist() == expected
+
+
+class Perfect(torch.nn.Module):
+    """Light, side, x and y of a square in one dimension of n each (p has the side too), with hardly any noise."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        inside = x[:, 0] > 0
+        factors = [
+            x.amax((1, 2, 3)),
+            inside.sum((1, 2)).sqrt(),
+            inside.any(1).float().argmax(1),
+            inside.any(2).float().argmax(1),
+        ]
+        light, side, left, top = (factor.float() for factor in factors)
+        zero = torch.zeros_like(light)
+        mu = torch.stack([side, side, side, light, side, left, top, zero], 1)
+        return torch.cat([mu, torch.full_like(mu, -40.0)], 1)
+
+
+def test_with_perfect_codes_the_swap_changes_nothing() -> None:
+    """Also where p may be exchanged; a code in which one factor moves two dimensions is found out."""
+    batch, method = pairs(64, changed=1), build()
+    with torch.no_grad():
+        for parameter in method.decoder.parameters():
+            parameter.mul_(3)
+    method.encoder = Perfect()
+    assert terms(method, batch)["swap"] == pytest.approx(0, abs=1e-3)
+    worse = Pairs(batch.index, batch.x1, batch.x2, batch.k, torch.zeros_like(batch.y))  # the class is not shared
+    assert terms(method, worse)["swap"] > 0.1
+
+
+def test_where_everything_changed_and_the_class_too_nothing_is_swapped() -> None:
+    batch, method = pairs(), build()
+    all_changed = Pairs(batch.index, batch.x1, batch.x2, torch.full_like(batch.k, 5), torch.full_like(batch.y, -1))
+    found = terms(method, all_changed)
+    assert found["swap"] == pytest.approx(0, abs=1e-4)
+    assert found["contrast"] == 0
+    assert found["average"] == pytest.approx(0, abs=1e-4)
+
+
+@pytest.mark.parametrize("likelihood", ["bernoulli", "gaussian"])
+def test_the_swap_loss_is_the_divergence_between_the_pixels_distributions(likelihood: str) -> None:
+    method = build(likelihood=likelihood)
+    new, old = torch.randn(2, 3, 1, 12, 12).unbind(0)
+    a, b = torch.sigmoid(old).double().numpy(), torch.sigmoid(new).double().numpy()
+    if likelihood == "bernoulli":
+        expected = (a * np.log(a / b) + (1 - a) * np.log((1 - a) / (1 - b))).sum() / 3
+    else:
+        expected = ((a - b) ** 2).sum() / (2 * 0.1**2) / 3
+    assert method._apart(new, old, old).item() == pytest.approx(expected, rel=1e-4)
+    x = torch.rand(3, 1, 12, 12)
+    against_input = build(likelihood=likelihood, compare_with="input")
+    assert against_input._apart(new, old, x).item() == pytest.approx(method.decoder.nll_of(new, x).mean().item())
+
+
+def test_the_class_average_is_a_loop_over_classes_and_singletons_stay() -> None:
+    mean, variance, y = torch.randn(6, 2), torch.rand(6, 2), torch.tensor([0, 1, 0, -1, 0, -1])
+    found = class_average(mean, variance, y)
+    for of, averaged in zip((mean, variance), found, strict=True):
+        torch.testing.assert_close(averaged[[0, 2, 4]], ((of[0] + of[2] + of[4]) / 3).expand(3, 2))
+        torch.testing.assert_close(averaged[[1, 3, 5]], of[[1, 3, 5]])
+
+
+def test_the_loss_is_the_weighted_sum_of_its_terms_and_each_is_what_it_says() -> None:
+    method, batch = build(alpha=2.0, beta=3.0, gamma=5.0), pairs()
+    x, y = torch.cat([batch.x1, batch.x2]), batch.y.repeat(2)
+    with torch.no_grad():
+        mu, log_var = method.encoder(x).chunk(2, -1)
+        torch.manual_seed(1)
+        noise = torch.randn(24, 8)
+        z = mu + (log_var / 2).exp() * noise
+        drawn = method.decoder(z)
+        rec = F.binary_cross_entropy_with_logits(drawn, x, reduction="sum") / 24
+        kl = 0.5 * (mu**2 + log_var.exp() - log_var - 1).sum() / 24
+        p = z.clone()
+        for i in range(24):
+            of = [j for j in range(24) if y[j] == y[i]] if y[i] >= 0 else [i]
+            p[i, :3] = mu[of, :3].mean(0) + log_var[of, :3].exp().mean(0).sqrt() * noise[i, :3]
+        average = method._apart(method.decoder(p), drawn, x)
+        contrast = supcon(mu[y >= 0, :3], y[y >= 0], 0.1)
+    found = terms(method, batch)
+    expected = {"rec": rec, "kl": kl, "average": average, "contrast": contrast}
+    for name, value in expected.items():
+        assert found[name] == pytest.approx(value.item(), rel=1e-4), name
+    torch.manual_seed(1)
+    total = method.losses(batch, 0)["model"].value.item()
+    assert total == pytest.approx(float(rec + kl + 3 * contrast + 5 * average) + 2 * found["swap"], rel=1e-5)
+
+
+def encoder_gradients(method: SwapVAE, batch: Pairs) -> list[torch.Tensor]:
+    torch.manual_seed(1)
+    Trainer(method).step(batch, 0)
+    return [p.grad.clone() for p in method.encoder.parameters() if p.grad is not None]
+
+
+def test_in_two_steps_the_classifier_leaves_the_encoder_s_gradient_untouched() -> None:
+    batch = pairs()
+    other = Pairs(batch.index, batch.x1, batch.x2, batch.k, batch.y)
+    plain, changed = build(), build()
+    with torch.no_grad():
+        changed.classifier.weight.mul_(50)  # type: ignore[union-attr]
+    for a, b in zip(encoder_gradients(plain, batch), encoder_gradients(changed, other), strict=True):
+        assert torch.equal(a, b)
+    torch.manual_seed(1)
+    loss = build().losses(batch, 0)["classifier"].value
+    assert loss.grad_fn is not None
+    method = build()
+    torch.manual_seed(1)
+    found = torch.autograd.grad(
+        method.losses(batch, 0)["classifier"].value, list(method.encoder.parameters()), allow_unused=True
+    )
+    assert all(gradient is None for gradient in found)
+
+
+def test_jointly_the_classifier_s_loss_reaches_the_encoder() -> None:
+    batch = pairs()
+    alone, joint = build(two_step=False, weight=0.0), build(two_step=False, weight=1.0)
+    without, with_it = encoder_gradients(alone, batch), encoder_gradients(joint, batch)
+    method = build(two_step=False)
+    y = batch.y.repeat(2)
+    mu = method.encoder(torch.cat([batch.x1, batch.x2]))[:, :3]
+    assert method.classifier is not None
+    ce = F.cross_entropy(method.classifier(mu[y >= 0]), y[y >= 0])
+    own = torch.autograd.grad(ce, list(method.encoder.parameters()))
+    for a, b, c in zip(with_it, without, own, strict=True):
+        torch.testing.assert_close(a, b + c, rtol=1e-3, atol=1e-4)
+    assert any((a - b).abs().max() > 1e-3 for a, b in zip(with_it, without, strict=True))
+
+
+def test_without_predictive_dimensions_there_is_one_block_and_no_classifier() -> None:
+    method = build(predictive=0)
+    assert set(method.losses(pairs(), 0)) == {"model"}
+    assert list(method.encode(pairs().x1)) == ["n"]
+    assert method.classify(pairs().x1) is None
+
+
+def test_unknown_words_and_sets_without_classes_are_refused() -> None:
+    with pytest.raises(Problem, match="divergence"):
+        build(divergence="l2")
+    with pytest.raises(Problem, match="comparison"):
+        build(compare_with="nothing")
+    spec = TABLE.spec
+    nameless = type(spec)(spec.shape, spec.n_train)
+    with pytest.raises(Problem, match="--predictive 0"):
+        SwapVAE(nameless)
+    SwapVAE(nameless, predictive=0)
