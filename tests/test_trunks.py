@@ -35,7 +35,7 @@ def test_the_stem_keeps_small_images_whole_and_the_last_stage_sees_an_eighth() -
     assert isinstance(net, nn.Sequential)
     x = torch.rand(2, 3, 32, 32)
     sides = []
-    for layer in net[:-2]:
+    for layer in list(net)[:-2]:
         x = layer(x)
         sides.append(x.shape[-1])
     assert sides == [32, 32, 32, 32, 32, 16, 16, 8, 8, 4, 4]

@@ -41,7 +41,8 @@ def represent(
     codes_<block> [n, d], kl_<block> [d] (mean KL to the prior in nats, where the code is Gaussian), factors [n, k],
     factor_names [k], rows [n], units_<block> [d] (the feature that each latent belongs to, where features have several
     dimensions). Where there are classes: label and groups (names of factors), predicted [n] if the method classifies,
-    moves_<block> (classes.py) if its blocks are p and n. Of a target with a background also: label (or nothing),
+    moves_<block> (classes.py) if its blocks are p and n. Where views share factors: shared (their names). Of a target
+    with a background also: label (or nothing),
     scale_<block> [n, d] (standard deviations, where the code is Gaussian), background_rows [m], background_<block>
     [m, d], background_scale_<block>.
 
@@ -58,8 +59,9 @@ def represent(
         raise Problem(f"there is no image {image}: {table.name} has the rows 0 to {len(table) - 1}")
     codes = encode(method, table, rows)
     factors = {"factors": table.values(rows), "factor_names": np.array([f.name for f in table.factors], dtype=str)}
+    shared = {"shared": np.array(table.shared, dtype=str)} if table.shared else {}
     units = {f"units_{block}": np.array(of, dtype=np.int64) for block, of in method.units.items()}
-    arrays = {**codes, **units, **factors, "rows": rows}
+    arrays = {**codes, **units, **factors, **shared, "rows": rows}
 
     def look(some: Rows) -> Tensor:
         return images(method, table, some)

@@ -12,6 +12,7 @@ from unbraid import catalogue
 from unbraid.errors import Problem
 from unbraid.metrics.class_blocks import score_classes
 from unbraid.metrics.contract import Score
+from unbraid.metrics.sub_embeddings import compare_slices
 from unbraid.metrics.suite import score as score_arrays
 from unbraid.metrics.two_sets import compare
 from unbraid.run import Run, read_arrays
@@ -36,7 +37,9 @@ def score(run: Run, *, block: str | None = None, metrics: list[str] | None = Non
         scores = score_file(run.path / "codes.npz", block=block, metrics=of_codes, seed=seed)
     if metrics is None:
         arrays = run.arrays("codes.npz")
-        scores |= score_labelled(arrays, seed=seed) | score_two_sets(arrays, seed=seed)
+        scores |= (
+            score_labelled(arrays, seed=seed) | score_two_sets(arrays, seed=seed) | score_slices(arrays, seed=seed)
+        )
     if of_model:
         scores |= _measure(run, of_model, seed)
     kept = {} if metrics is None else run.scores()
@@ -97,6 +100,18 @@ def score_labelled(arrays: dict[str, NDArray[Any]], *, seed: int = 0) -> dict[st
     names, groups = ([str(name) for name in arrays[key]] for key in ("factor_names", "groups"))
     label, predicted = str(arrays["label"]), arrays.get("predicted")
     return score_classes(blocks, arrays["factors"], names, label, groups, predicted, seed=seed)
+
+
+def score_slices(arrays: dict[str, NDArray[Any]], *, seed: int = 0) -> dict[str, Score]:
+    """What the slices z0, z1, ... of a code tell of what views share, or of all factors; nothing where it has none.
+
+    Args:
+        seed: of whatever the metrics draw
+    """
+    blocks = {name.removeprefix("codes_"): array for name, array in arrays.items() if name.startswith("codes_")}
+    names = [str(name) for name in arrays["factor_names"]]
+    tasks = [str(name) for name in arrays["shared"]] if "shared" in arrays else names
+    return compare_slices(blocks, arrays["factors"][:, [names.index(task) for task in tasks]], tasks, seed=seed)
 
 
 def _codes(arrays: dict[str, NDArray[Any]], block: str | None, path: Path) -> tuple[NDArray[np.floating[Any]], Units]:

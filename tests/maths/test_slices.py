@@ -130,7 +130,7 @@ def test_the_hessian_is_that_of_explicit_outer_products(k: int) -> None:
     flat = g.reshape(n, k * d)
     slice_of = np.repeat(np.arange(k), d)
     upper = slice_of[:, None] < slice_of
-    h = sum(np.outer(row, row) for row in flat) / n
+    h = np.sum([np.outer(row, row) for row in flat], 0) / n
     assert hessian(torch.from_numpy(g)).item() == pytest.approx(np.linalg.norm(h[upper]), rel=1e-9)
     each = [np.linalg.norm(np.outer(row, row)[upper]) for row in flat]
     assert hessian(torch.from_numpy(g), per_sample=True).item() == pytest.approx(np.mean(each), rel=1e-9)

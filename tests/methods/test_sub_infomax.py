@@ -166,7 +166,7 @@ def test_descent_on_each_regulariser_lowers_it(name: str) -> None:
     size = 1e-6 / squared**0.5
     with torch.no_grad():
         for parameter, gradient in zip(parameters, gradients, strict=True):
-            parameter -= size * gradient
+            parameter.sub_(size * gradient)
     assert (value() - loss).item() / size == pytest.approx(-squared, rel=1e-2)
 
 
@@ -182,6 +182,8 @@ def test_blocks_are_the_code_the_representation_and_their_slices() -> None:
     found = build(slices=3).encode(batch().x1)
     assert list(found) == ["z", "z0", "z1", "z2", "r", "r0", "r1", "r2"]
     assert [code.shape[1] for code in found.values()] == [12, 4, 4, 4, 24, 8, 8, 8]
+    units = torch.tensor(build(slices=3).units["z"])
+    assert all(torch.equal(found["z"][:, units == k], found[f"z{k}"]) for k in range(3))
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import torch
 from tests.toys import Squares
 from unbraid.data.batch import Views
 from unbraid.data.sample import sampler
-from unbraid.data.table import Spec
+from unbraid.data.table import Rows, Spec
 from unbraid.errors import Problem
 from unbraid.maths.contrast import supcon
 from unbraid.methods.sub_supervised import SubSupervised
@@ -22,7 +22,7 @@ class Pairs(Squares):
 
     shared = ("side", "light")
 
-    def partner(self, rows: np.ndarray, rng: np.random.Generator) -> np.ndarray:  # type: ignore[type-arg]
+    def partner(self, rows: Rows, rng: np.random.Generator) -> Rows:
         values = rng.integers(0, self.sizes, (len(rows), 4))
         values[:, 2:] = self.values(rows)[:, 2:]
         return self.rows(values)
@@ -61,7 +61,10 @@ def test_labels_are_told_apart_for_any_number_of_factors() -> None:
     values = np.random.default_rng(0).integers(0, (3, 4, 5), (50, 3))
     joint = torch.from_numpy(np.ravel_multi_index(tuple(values.T), (3, 4, 5)))
     np.testing.assert_array_equal(torch.stack(method.labels(joint), 1).numpy(), values)
-    assert list(method.encode(torch.rand(2, 1, 12, 12))) == ["r", "r0", "r1", "r2"]
+    found = method.encode(torch.rand(2, 1, 12, 12))
+    assert list(found) == ["r", "r0", "r1", "r2"]
+    units = torch.tensor(method.units["r"])
+    assert all(torch.equal(found["r"][:, units == k], found[f"r{k}"]) for k in range(3))
 
 
 def test_what_cannot_be_taught_is_refused() -> None:

@@ -8,8 +8,8 @@ Paper -> here: lambda -> the weight named like its R, 0 leaves it out, several m
 through a head each; with R_Hess one head gives all of z, whose one InfoMax is differentiated at its unit vector. What
 enters a dot product has length one. All R are logged, InfoMin with its sign turned as in figure 5.
 
-Differs from the paper: losses are means over samples where it writes sums; R_Hess is of the gradient averaged over
-samples, R_InfoMin compares with the other slice of all samples (`literal_infomin`: as printed); the trunk is small.
+Differs from the paper: losses are means over samples where it writes sums; R_Hess is of H averaged over samples;
+R_InfoMin compares with the other slice of all samples (`literal_infomin`: as printed); the trunk is small.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ class SubInfoMax(Method[Views]):
         if slices < 1 or 8 * width % slices:
             raise Problem(f"{8 * width} dimensions of r cannot be cut into {slices} equal slices: change width")
         self.weights = (infomin, orthogonality, permuted_orthogonality, hessian)
-        self.k, self.temperature = slices, temperature
+        self.k, self.latents, self.temperature = slices, latents, temperature
         self.literal, self.per_sample, self.by_label = literal_infomin, hessian_per_sample, positives == "label"
         self.view = Augment(least_crop, flip, colour)
         self.whole = heads == "one" or (heads == "paper" and hessian > 0)
@@ -111,9 +111,12 @@ class SubInfoMax(Method[Views]):
     def project(self, r: Tensor) -> Tensor:
         """The slices of z. [b, 8 width] -> [b, k, d]"""
         parts = [r] if self.whole else r.chunk(self.k, 1)
-        z = torch.cat([head(part) for head, part in zip(self.heads, parts, strict=True)], 1)
-        return z.view(len(r), self.k, -1)
+        return torch.cat([head(part) for head, part in zip(self.heads, parts, strict=True)], 1).view(len(r), self.k, -1)
 
     def encode(self, x: Tensor) -> dict[str, Tensor]:
         r = self.trunk(x)
         return {**named("z", self.project(r).flatten(1), self.k), **named("r", r, self.k)}
+
+    @property
+    def units(self) -> dict[str, list[int]]:
+        return {"z": [k for k in range(self.k) for _ in range(self.latents)]}

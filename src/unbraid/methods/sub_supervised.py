@@ -62,7 +62,7 @@ class SubSupervised(Method[Views]):
                 f"sub_supervised needs a slice of r for each factor that two views share: {8 * width} dimensions "
                 f"cannot be cut into {len(self.sizes)}; choose another width, or a data set whose views share factors"
             )
-        self.temperature = temperature
+        self.temperature, self.width = temperature, width
         self.view = Augment(least_crop, flip, colour)
         self.trunk = trunk(net, spec.shape, width=width)
 
@@ -81,3 +81,8 @@ class SubSupervised(Method[Views]):
 
     def encode(self, x: Tensor) -> dict[str, Tensor]:
         return named("r", self.trunk(x), len(self.sizes))
+
+    @property
+    def units(self) -> dict[str, list[int]]:
+        k = len(self.sizes)
+        return {"r": [i for i in range(k) for _ in range(8 * self.width // k)]}

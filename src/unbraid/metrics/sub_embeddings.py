@@ -48,14 +48,22 @@ def slices_of(blocks: Blocks) -> dict[str, list[str]]:
     return found
 
 
-def compare_slices(blocks: Blocks, factors: Factors, names: Sequence[str], *, seed: int = 0) -> dict[str, Score]:
-    """Both scores of every block that is cut into slices; the factors are the tasks."""
+def compare_slices(
+    blocks: Blocks, factors: Factors, names: Sequence[str], *, seed: int = 0, train: int | None = None, jobs: int = 0
+) -> dict[str, Score]:
+    """Both scores of every block that is cut into slices; the factors are the tasks.
+
+    Args:
+        seed: of whatever is drawn
+        train: how many leading rows train the probes, the others test; None draws two thirds
+        jobs: threads; 0 uses every core
+    """
     scores: dict[str, Score] = {}
     for whole, parts in slices_of(blocks).items():
         rng = np.random.default_rng((seed, *whole.encode()))
         code = {name: blocks[name] for name in (whole, *parts)}
         try:
-            probes = probe_table(code, factors, rng, pair=parts, names=names)
+            probes = probe_table(code, factors, rng, pair=parts, names=names, train=train, jobs=jobs)
             copies = degenerate(code, probes, rng)
         except (Problem, ValueError) as error:  # too few rows, tasks without classes, or a single class among the rows
             probes = copies = Score(float("nan"), warnings=(f"slices of {whole}: {error}",))
@@ -86,7 +94,7 @@ def _solution(
         return all(accuracy[block][task] <= chance[task] + BY_CHANCE for task in chance)
 
     def equal(task: str) -> bool:
-        return max(abs(accuracy[part][task] - accuracy[whole][task]) for part in parts) <= EQUAL
+        return bool(max(abs(accuracy[part][task] - accuracy[whole][task]) for part in parts) <= EQUAL)
 
     if idle(whole) and all(map(idle, parts)):
         return "random", parts

@@ -30,7 +30,8 @@ def _table(whole: str, found: dict[str, Any], copies: dict[str, Any] | None) -> 
     rows += row("gap", found["gap"]) + row("by chance", found["chance"])
     heads = "".join(f"<th>{escape(task)}</th>" for task in tasks)
     return (
-        f"<h2>What each slice of {escape(whole)} tells</h2><table><tr><th>linear probe on</th>{heads}</tr>{rows}</table>"
+        f"<h2>What each slice of {escape(whole)} tells</h2>"
+        f"<table><tr><th>linear probe on</th>{heads}</tr>{rows}</table>"
         f'<p class="note">Accuracy in per cent on held-out rows; the better slice is bold. {_verdict(found)}'
         f"{_sham(whole, copies)}</p>"
     )
