@@ -1,18 +1,20 @@
-"""What a study costs beside its training: `python benchmarks/study.py [--runs 10000] [--ray] [--train]`.
+"""What a study costs beside its training: `python -m benchmarks.study [--runs 10000] [--ray] [--train]`.
 
     plan        resolve and check the runs of a study
     scan        look at the directories of as many finished runs
     pool        hand runs that do nothing to two worker processes
     ray         the same on a Ray that is started here (--ray)
-    train       two 1-thread workers against one 2-thread worker, on the same small runs (--train)
+    train       two 1-thread workers against one 2-thread worker on the same small runs, in turn (--train)
 
-Stop everything else on the machine before --train.
+`start` is one run alone, with the start of the workers or of Ray, which is part of the line after it, too. Stop
+everything else on the machine before --train: it takes some minutes, and gives the median ratio of five rounds.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import statistics
 import sys
 import tempfile
 import time
@@ -55,13 +57,27 @@ def timed(what: str, count: int, act: Callable[[], Any]) -> Any:
 
 
 def training(folder: Path, workers: int, threads: int) -> float:
-    """Seconds of four small runs."""
+    """Seconds of four small runs, with the start of the workers."""
     small = {"size": 32, "width": 16, "lr": 1e-3, "batch": 64, "steps": 300}
     jobs = Study(runs=product(method="beta_vae", data="dsprites", seed=range(4), **small), metrics=["mig"]).jobs()
-    tasks = [task(job, str(folder / f"{workers}x{threads}"), threads=threads) for job in jobs]
+    tasks = [task(job, str(folder), threads=threads) for job in jobs]
     begin = time.perf_counter()
     local.run_all(tasks, workers=workers, threads=threads, view=view(4, workers), failed=ignore)
     return time.perf_counter() - begin
+
+
+def compare(folder: Path, rounds: int = 5) -> None:
+    """Both ways in turn, each first in every other round."""
+    ways = [(2, 1), (1, 2)]
+    ratios = []
+    for number in range(rounds):
+        seconds = {}
+        for workers, threads in ways if number % 2 else ways[::-1]:
+            seconds[workers] = training(folder / f"{number}-{workers}", workers, threads)
+        ratios.append(seconds[1] / seconds[2])
+        print(f"round {number + 1}: two 1-thread workers {seconds[2]:.1f} s, one 2-thread worker {seconds[1]:.1f} s")
+    middle = statistics.median(ratios)
+    print(f"two workers are {middle:.2f} times as fast ({min(ratios):.2f} to {max(ratios):.2f})")
 
 
 def main() -> int:
@@ -79,17 +95,15 @@ def main() -> int:
         assert set(found.values()) == {"finished"}
         tasks = [task(job, name) for job in jobs]
         target = "benchmarks.study:nothing"  # run from the root of the project, where workers find it
-        timed("pool", runs, lambda: local.run_all(tasks, workers=2, view=view(runs, 2), failed=ignore, target=target))
+        pool: dict[str, Any] = {"workers": 2, "failed": ignore, "target": target}
+        timed("start", 1, lambda: local.run_all(tasks[:1], view=view(1, 2), **pool))
+        timed("pool", runs, lambda: local.run_all(tasks, view=view(runs, 2), **pool))
         if arguments.ray:
-            shown = view(runs, 2)
-            timed(
-                "ray",
-                runs,
-                lambda: cluster.run_all(tasks, address="local", view=shown, failed=ignore, target=target),
-            )
+            ray: dict[str, Any] = {"address": "local", "failed": ignore, "target": target}
+            timed("start", 1, lambda: cluster.run_all(tasks[:1], view=view(1, 2), **ray))
+            timed("ray", runs, lambda: cluster.run_all(tasks, view=view(runs, 2), **ray))
         if arguments.train:
-            two, one = training(folder, 2, 1), training(folder, 1, 2)
-            print(f"two 1-thread workers {two:.1f} s, one 2-thread worker {one:.1f} s: {one / two:.2f} times as fast")
+            compare(folder / "train")
     return 0
 
 

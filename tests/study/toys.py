@@ -39,14 +39,15 @@ def counted(task: dict[str, Any], tell: Callable[[int, float], None]) -> dict[st
     from unbraid import train
     from unbraid.study.execute import work
 
-    save = train.save_weights
+    names = vars(train)
+    save = names["save_weights"]
 
     def saved(method: Any, path: Path) -> None:
         nothing({**task, "name": path.name}, tell)
         save(method, path)
 
-    train.save_weights = saved
+    names["save_weights"] = saved
     try:
         return work(task, tell)
     finally:
-        train.save_weights = save
+        names["save_weights"] = save
