@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from unbraid import catalogue, history
 from unbraid.errors import Problem
-from unbraid.reports import classes, figures, retrieval, two_sets
+from unbraid.reports import classes, figures, retrieval, sub_embeddings, two_sets
 from unbraid.run import Run, write
 
 DEAD = 0.05  # nats, or standard deviations, below which a latent carries nothing
@@ -38,6 +38,7 @@ def report(run: Run) -> Path:
     scores = run.scores()
     parts = [_header(run), _scores(scores, codes), two_sets.section(codes, pictures)]
     parts += [
+        sub_embeddings.section(scores),
         classes.section(codes, pictures),
         _pictures(pictures, codes, scores),
         retrieval.section(pictures),
@@ -92,7 +93,21 @@ def _scores(scores: dict[str, dict[str, Any]], codes: dict[str, NDArray[Any]]) -
         "<h2>Scores</h2><table><tr><th>metric</th><th>value</th><th>95 % interval</th><th>by chance</th>"
         f"<th>what it says</th></tr>{''.join(rows)}</table>"
         f'<p class="note">From the codes of {n:,} images. "By chance" is the same metric when the codes are shuffled '
-        f"against the factors.</p>{beware}" + _information(scores, codes)
+        f"against the factors.</p>{beware}" + _information(scores, codes) + _importance(scores)
+    )
+
+
+def _importance(scores: dict[str, dict[str, Any]]) -> str:
+    """How much a predictor of each factor uses each latent: the matrix that DCI is made of."""
+    if "dci" not in scores or not isinstance((matrix := scores["dci"]["parts"].get("importance")), list):
+        return ""
+    values = np.array(matrix, dtype=np.float64)
+    factors = [str(name) for name in scores["dci"]["params"].get("factors", range(values.shape[1]))]
+    return (
+        "<h2>What predicts each factor</h2>"
+        + figures.heat_map(values, [f"z{i}" for i in range(len(values))], factors, "importance")
+        + '<p class="note">Importance of each latent, or feature, for a predictor of each factor: '
+        "what DCI is made of.</p>"
     )
 
 
@@ -146,12 +161,15 @@ def _traversals(
         f'<img alt="traversal of {escape(label[0])}" src="{figures.strip(sweeps[latent])}"></div>'
         for latent, label in _latents(block, codes, scores)
     ]
+    several = ""
+    if f"units_{block}" in codes:
+        several = " A feature of several dimensions takes the codes of other images, along its first principal axis."
     idle = len(sweeps) - len(rows)
     rest = f"<p class=note>{idle} of {len(sweeps)} latents carry nothing and are not shown.</p>" if idle else ""
     return (
         f"<h2>Traversals of {escape(block)}</h2><p class=note>Each row moves one latent from the 2nd to the 98th "
         "percentile of its codes and holds the others where the first picture above has them. In nats: how much the "
-        "latent carries (KL to the prior).</p>" + "".join(rows) + rest
+        f"latent carries (KL to the prior).{several}</p>" + "".join(rows) + rest
     )
 
 
@@ -163,6 +181,10 @@ def _latents(
     matrix, factors = _known(scores, codes)
     first = next(name for name in codes if name.startswith("codes_")).removeprefix("codes_")  # the one that is scored
     weight = kl if kl is not None else codes[f"codes_{block}"].std(0)
+    units = codes.get(f"units_{block}")
+    if units is not None:  # a feature has what its latents have together
+        weight = np.bincount(units, weight)
+        kl = None if kl is None else weight
     found = []
     for latent in np.argsort(-weight):
         if weight[latent] < DEAD:
