@@ -135,7 +135,7 @@ def lines(target: Table, background: Table, arrays: dict[str, NDArray[Any]]) -> 
 
 @torch.no_grad()
 def draw(method: Method[Any], table: Table, rows: Rows, codes: dict[str, NDArray[Any]]) -> dict[str, NDArray[np.uint8]]:
-    """Reconstructions of these rows, and traversals over the first: each latent moved alone, the others held."""
+    """Reconstructions of these rows, and traversals over the first: each feature moved alone, the others held."""
     x = images(method, table, rows)
     blocks = method.encode(x)
     reconstruction = method.decode(blocks)
@@ -143,17 +143,32 @@ def draw(method: Method[Any], table: Table, rows: Rows, codes: dict[str, NDArray
         return {}
     pictures = {"originals": to_bytes(x), "reconstructions": to_bytes(reconstruction)}
     for block, code in blocks.items():
-        low, high = np.quantile(codes[f"codes_{block}"], QUANTILES, axis=0)
-        grid = torch.as_tensor(np.linspace(low, high, SWEEP), device=x.device, dtype=code.dtype)  # [sweep, d]
-        swept = []
-        for latent in range(code.shape[1]):
+        units, swept = np.array(method.units.get(block, range(code.shape[1]))), []
+        for unit in np.unique(units):
+            columns = np.flatnonzero(units == unit)
             moved = {name: value[:1].repeat(SWEEP, 1) for name, value in blocks.items()}
-            moved[block][:, latent] = grid[:, latent]
+            moved[block][:, columns] = torch.as_tensor(stops(codes[f"codes_{block}"][:, columns])).to(code)
             picture = method.decode(moved)
             assert picture is not None
             swept.append(to_bytes(picture))
-        pictures[f"traversals_{block}"] = np.stack(swept)  # [d, sweep, c, h, w]
+        pictures[f"traversals_{block}"] = np.stack(swept)  # [features, sweep, c, h, w]
     return pictures
+
+
+def stops(codes: NDArray[Any], quantiles: tuple[float, float] = QUANTILES) -> NDArray[Any]:
+    """Where a traversal of a feature stops, from its codes [n, d]: [sweep, d].
+
+    One dimension is moved evenly between two quantiles. Of several, nothing lies between codes for certain: the stops
+    are codes of images, at even ranks along their first principal axis.
+    """
+    if codes.shape[1] == 1:
+        return np.linspace(*np.quantile(codes, quantiles, axis=0), SWEEP)
+    centred = codes - codes.mean(0)
+    axis = np.linalg.svd(centred, full_matrices=False)[2][0]
+    axis *= np.sign(axis[np.abs(axis).argmax()])
+    places = np.linspace(*np.array(quantiles) * (len(codes) - 1), SWEEP).round().astype(int)
+    stopped: NDArray[Any] = codes[np.argsort(centred @ axis, kind="stable")[places]]
+    return stopped
 
 
 @torch.no_grad()
