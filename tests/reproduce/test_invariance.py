@@ -1,0 +1,117 @@
+"""The verdicts follow the numbers; and a tiny plan goes from data to page, once."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from unbraid.reproduce import invariance, invariance_claims
+from unbraid.reproduce.invariance_claims import ANGLES, BASELINES, FREE, METRICS, SCHEMES, Results, claims
+
+
+def digits(label: str, data: str, seed: int, average: float, worst: float, leak: bool) -> dict[str, Any]:
+    jitter = 0.002 * np.random.default_rng((seed, len(label))).normal()
+    p = {"digit": 0.95, "background": 0.4, "colour": 0.3, "angle": 0.3}
+    n = {"digit": 0.5, "background": 0.99, "colour": 0.9, "angle": 0.8}
+    chance = {"digit": 0.1, "background": 0.34, "colour": 0.17, "angle": 0.25}
+    blocks = {"p": n, "n": p} if leak else {"p": p, "n": n}
+    leakage = {"value": 0.3, "parts": {"accuracy": blocks, "chance": chance}}
+    steep = {a: {"average": average - 0.001 * int(a[1:]), "worst": worst - 0.001 * int(a[1:]) + jitter} for a in ANGLES}
+    return {
+        "label": label, "data": data, "seed": seed, "seconds": 1.0, "path": "", "angles": steep,
+        "scores": {
+            "group_accuracy": {"value": average + jitter, "parts": {"worst": worst + jitter}}, "leakage": leakage,
+        },
+    }  # fmt: skip
+
+
+def shapes(label: str, seed: int, value: float) -> dict[str, Any]:
+    jitter = 0.002 * np.random.default_rng((seed, len(label))).normal()
+    scores = {name: {"value": value + jitter} for name in METRICS}
+    return {
+        "label": label, "data": "shapes3d", "seed": seed, "seconds": 1.0, "path": "", "angles": {}, "scores": scores
+    }  # fmt: skip
+
+
+def results(*, holds: bool) -> list[dict[str, Any]]:
+    worst = dict.fromkeys(BASELINES, 0.6) | {"CE only": 0.65, "CE + contrast, jointly": 0.7, "Swap": 0.9}
+    mig = dict.fromkeys(FREE, 0.2) | {
+        "Ada-ML-VAE": 0.4, "Ada-GVAE": 0.5, "Swap, no warm-up": 0.4, "Swap, amount only": 0.45, "Swap": 0.7,
+    }  # fmt: skip
+    if not holds:
+        worst, mig = {m: 1.5 - v for m, v in worst.items()}, {m: 1 - v for m, v in mig.items()}
+    found = []
+    for seed in range(3):
+        for data in ("colored_mnist", "rotation_colored_mnist"):
+            for m, value in worst.items():
+                average = 0.95 if m != "beta-VAE" else 0.9 if holds else 0.99
+                found.append(digits(m, data, seed, average, value, leak=not holds))
+        found += [shapes(m, seed, value) for m, value in mig.items()]
+    return found
+
+
+def test_claims_are_shown_where_they_hold() -> None:
+    verdicts = {claim.id: claim.verdict for claim in claims(Results(results(holds=True)))}
+    assert set(verdicts) == {f"002-{i}" for i in (1, 2, 3, 4, 5, 6, 7, 8, 11)}
+    assert set(verdicts.values()) == {"shown"}, verdicts
+
+
+def test_claims_are_not_shown_where_the_numbers_are_the_other_way_round() -> None:
+    verdicts = {claim.id: claim.verdict for claim in claims(Results(results(holds=False)))}
+    assert set(verdicts.values()) == {"not shown"}, verdicts
+
+
+def test_one_seed_decides_nothing() -> None:
+    found = [result for result in results(holds=True) if result["seed"] == 0]
+    assert {claim.verdict for claim in claims(Results(found))} == {"unclear"}
+
+
+def test_accuracy_at_an_angle_is_counted_there_alone() -> None:
+    rng = np.random.default_rng(0)
+    factors = np.stack([rng.integers(0, 2, 900), rng.choice([0, 7], 900), rng.integers(3, 5, 900)], 1)
+    predicted = np.where((factors[:, 1] == 7) & (factors[:, 2] == 4) & (factors[:, 0] == 1), 0, factors[:, 0])
+    names = np.array(["digit", "angle", "background"])
+    found = invariance.by_angle({"factors": factors, "factor_names": names, "predicted": predicted})
+    assert found["-75"] == {"average": 1.0, "worst": 1.0}
+    assert found["+65"]["worst"] == 0
+    at = factors[:, 1] == 7
+    assert found["+65"]["average"] == pytest.approx((predicted == factors[:, 0])[at].mean())
+
+
+def test_the_plan_has_every_model_of_every_table_three_times() -> None:
+    plan = list(invariance.settings())
+    count = {(s.label, s.data): 0 for s in plan}
+    for setting in plan:
+        count[setting.label, setting.data] += 1
+    assert set(count.values()) == {3}
+    for data in ("colored_mnist", "rotation_colored_mnist"):
+        assert {m for m, d in count if d == data} == {*BASELINES, *(label for label, _, _ in SCHEMES.values())}
+    assert {m for m, d in count if d == "shapes3d"} == set(invariance_claims.PAPER_3)
+
+
+@pytest.mark.slow
+def test_a_tiny_plan_goes_from_data_to_page_and_is_not_repeated(
+    tmp_path: Path, shared: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("UNBRAID_DATA", str(shared / "data"))
+    monkeypatch.setattr(invariance, "SEEDS", (0,))
+    monkeypatch.setattr(invariance, "STEPS", 3)
+    monkeypatch.setattr(invariance, "SHAPE_STEPS", 3)
+    monkeypatch.setattr(invariance, "DIGIT_SETS", {"colored_mnist": 300, "rotation_colored_mnist": 300})
+    monkeypatch.setattr(invariance, "SHAPE_POINTS", 300)
+    invariance.main(tmp_path / "results", tmp_path / "runs", workers=1)
+    told = json.loads((tmp_path / "results/invariance.json").read_text())
+    assert {claim["verdict"] for claim in told["claims"]} == {"unclear"}  # one seed
+    assert {"command", "commit", "seconds", "tables"} <= told.keys()
+    page = (tmp_path / "results/invariance.md").read_text()
+    for caption, path in told["pictures"]:
+        assert (tmp_path / "results" / path).stat().st_size > 1000
+        assert caption in page
+    trained = {p: p.stat().st_mtime_ns for p in tmp_path.glob("runs/*/weights.safetensors")}
+    assert len(trained) == 30
+    invariance.main(tmp_path / "results", tmp_path / "runs", workers=1)
+    assert trained == {p: p.stat().st_mtime_ns for p in tmp_path.glob("runs/*/weights.safetensors")}
