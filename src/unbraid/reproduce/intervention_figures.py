@@ -1,0 +1,80 @@
+"""Pictures of the intervention experiment: importances (figure 4a) and traversals (figure 4b), and digits exchanged."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from unbraid import api
+from unbraid.reports.figures import sheet
+from unbraid.representation import images, stops, to_bytes
+from unbraid.run import Run, write
+
+QUANTILES = (0.1, 0.9)
+LABELS = ("intervention", "FactorVAE 40")
+
+
+def draw(found: Sequence[dict[str, Any]], out: Path) -> list[tuple[str, str]]:
+    """Writes the pictures beside the page, of the runs with the best DCI, and gives captions and paths."""
+    folder = out / "intervention"
+    folder.mkdir(parents=True, exist_ok=True)
+    pictures = []
+    for data in ("shapes3d", "cmnist"):
+        for label in LABELS:
+            runs = [r for r in found if (r["label"], r["data"], r["correlated"]) == (label, data, True)]
+            if not runs:
+                continue
+            best = max(runs, key=lambda r: r["scores"]["dci"]["value"] or 0.0)
+            name = f"{label.lower().replace(' ', '_')}_{data}"
+            write(folder / f"traversals_{name}.png", traversals(Path(best["path"])))
+            importances(best["scores"]["dci"], folder / f"importance_{name}.png")
+            about = f"{label}, {data}, correlated, seed {best['seed']}"
+            pictures.append((f"{about}: importance of features for factors", f"intervention/importance_{name}.png"))
+            caption = f"{about}: originals, reconstructions, and each feature from its 10 % to its 90 % quantile"
+            pictures.append((caption, f"intervention/traversals_{name}.png"))
+    return pictures
+
+
+@torch.no_grad()
+def traversals(path: Path) -> bytes:
+    """Originals, reconstructions, and each feature of the first image moved, one below the other, as a PNG file."""
+    run, method = Run(path), api.load_run(path)
+    data = api.load_data(run.plan.data, **run.plan.data_arguments)
+    arrays = run.arrays("codes.npz")
+    block = next(name.removeprefix("codes_") for name in arrays if name.startswith("codes_"))
+    codes = arrays[f"codes_{block}"]
+    units = arrays.get(f"units_{block}", np.arange(codes.shape[1]))
+    x = images(method, data.test or data, arrays["rows"][:9])
+    code = method.encode(x)
+    rows = [("originals", to_bytes(x)), ("reconstructions", _drawn(method, code))]
+    for unit in np.unique(units):
+        columns = np.flatnonzero(units == unit)
+        points = torch.as_tensor(stops(codes[:, columns], QUANTILES)).to(code[block])
+        moved = {name: value[:1].repeat(len(points), 1) for name, value in code.items()}
+        moved[block][:, columns] = points
+        rows.append((f"{block}{unit}", _drawn(method, moved)))
+    return sheet(rows, height=64, margin=130)
+
+
+def _drawn(method: Any, code: dict[str, torch.Tensor]) -> Any:
+    picture = method.decode(code)
+    assert picture is not None
+    return to_bytes(picture)
+
+
+def importances(dci: dict[str, Any], path: Path) -> None:
+    """DCI's matrix as a heat map."""
+    from matplotlib.figure import Figure
+
+    matrix, factors = np.array(dci["parts"]["importance"]), dci["params"]["factors"]
+    figure = Figure(figsize=(1.6 + 0.8 * len(factors), 1.2 + 0.25 * len(matrix)), layout="constrained")
+    axis = figure.add_subplot()
+    image = axis.imshow(matrix, cmap="Blues", vmin=0, aspect="auto")
+    axis.set_xticks(range(len(factors)), factors, fontsize=7)
+    axis.set_yticks(range(len(matrix)), [f"z{i}" for i in range(len(matrix))], fontsize=7)
+    figure.colorbar(image)
+    figure.savefig(path, dpi=110, metadata={"Software": None})
