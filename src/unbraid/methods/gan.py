@@ -89,6 +89,21 @@ def uniform(n: int, dimensions: int, like: Tensor) -> Tensor:
     return 2 * torch.rand(n, dimensions, device=like.device) - 1
 
 
+def draw_pairs(n: int, codes: int, gap: float, like: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Codes of n pairs [n, codes] from U[-1, 1], equal in one and at least `gap` apart in the others, and which one.
+
+    The distance of two such draws has the density proportional to 2 - distance, on [gap, 2].
+    """
+    apart, place, swap = torch.rand(3, n, codes, device=like.device)
+    distance = 2 - (2 - gap) * apart.sqrt()
+    low = -1 + (2 - distance) * place
+    high = low + distance
+    first, second = torch.where(swap < 0.5, low, high), torch.where(swap < 0.5, high, low)
+    which = torch.randint(codes, (n,), device=like.device)
+    same = F.one_hot(which, codes).bool()  # [n, codes]
+    return first, torch.where(same, first, second), which
+
+
 def settle(method: nn.Module) -> None:
     """Takes over what the normalisations saw in the step, and refines the spectral norms."""
     for module in method.modules():

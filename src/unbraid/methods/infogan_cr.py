@@ -94,7 +94,7 @@ class InfoGANCR(Method[Images]):
     def _contrast(self, like: Tensor, step: int) -> Tensor:
         """The cross entropy of the code that the images of a pair share; log(codes) at chance."""
         gap = schedule.linear(step - self.contrast_from, self.gap, 0.0, self.gap_steps)
-        first, second, which = draw_pairs(len(like), self.codes, gap, like)
+        first, second, which = gan.draw_pairs(len(like), self.codes, gap, like)
         z = gan.uniform(len(like), self.noise, like).repeat(2, 1)
         images = self.generator(torch.cat([torch.cat([first, second]), z], 1))
         return F.cross_entropy(self.sharing(torch.cat(images.chunk(2), 1)), which)
@@ -109,18 +109,3 @@ class InfoGANCR(Method[Images]):
         c = blocks["z"]
         images: Tensor = self.generator(torch.cat([c, c.new_zeros(len(c), self.noise)], 1))
         return images
-
-
-def draw_pairs(n: int, codes: int, gap: float, like: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Codes of n pairs [n, codes] from U[-1, 1], equal in one and at least `gap` apart in the others, and which one.
-
-    The distance of two such draws has the density proportional to 2 - distance, on [gap, 2].
-    """
-    apart, place, swap = torch.rand(3, n, codes, device=like.device)
-    distance = 2 - (2 - gap) * apart.sqrt()
-    low = -1 + (2 - distance) * place
-    high = low + distance
-    first, second = torch.where(swap < 0.5, low, high), torch.where(swap < 0.5, high, low)
-    which = torch.randint(codes, (n,), device=like.device)
-    same = F.one_hot(which, codes).bool()  # [n, codes]
-    return first, torch.where(same, first, second), which
