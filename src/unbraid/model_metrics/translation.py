@@ -38,7 +38,7 @@ def translation(
     rng: np.random.Generator,
     *,
     steps: int = 30,
-    alpha: float = 10.0,
+    alpha: float = 3.0,
     batch: int = 64,
     repeats: int = 3,
     width: int = 16,

@@ -1,0 +1,107 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from unbraid import catalogue
+from unbraid.reproduce import intervention
+from unbraid.reproduce.intervention import CORRELATED, Setting, settings
+from unbraid.reproduce.intervention_claims import Results, claims, mixed_share, rank_correlation, scores
+
+
+def result(label: str, data: str, correlated: bool, seed: int, **values: float) -> dict[str, Any]:
+    mixed = values.pop("mixed", 0.1)
+    importance = [[1 - mixed, mixed, 0.0], [mixed, 1 - mixed, 0.0], [0.0, 0.0, 1.0]]
+    found = {name: {"value": number, "parts": {}, "params": {}} for name, number in values.items()}
+    found["dci"] |= {"parts": {"importance": importance}, "params": {"factors": ["floor_hue", "wall_hue", "shape"]}}
+    return {"label": label, "data": data, "correlated": correlated, "seed": seed, "seconds": 1.0, "scores": found}
+
+
+def paper_world() -> list[dict[str, Any]]:
+    """Results like those of the paper: FactorVAE loses with correlated factors, and translation follows DCI."""
+    found = []
+    for seed in range(3):
+        for data in ("dsprites", "shapes3d", "cmnist"):
+            for correlated in (False, True):
+                for place, label in enumerate(("intervention", "FactorVAE 10", "FactorVAE 40", "beta-TCVAE")):
+                    lost = correlated * (0.4 if data == "cmnist" else 0.15) * (place > 0)
+                    value = 0.7 - lost + 0.01 * seed + 0.005 * place
+                    mixed = 0.4 if correlated and place else 0.05 + 0.01 * seed
+                    numbers = {"dci": value, "sap": value, "irs": value, "translation": 1 - value}
+                    found.append(result(label, data, correlated, seed, mixed=mixed, **numbers))
+    return found
+
+
+def test_results_like_the_papers_show_every_claim_and_their_opposite_none() -> None:
+    told = {claim.id: claim for claim in claims(Results(paper_world()))}
+    assert list(told) == [f"004-{i}" for i in range(1, 7)]
+    assert {claim.verdict for claim in told.values()} == {"shown"}
+    turned = [{**r, "correlated": not r["correlated"]} for r in paper_world()]
+    for run in turned:
+        run["scores"]["translation"]["value"] *= -1
+    assert {c.id: c.verdict for c in claims(Results(turned))} == {
+        "004-1": "not shown",
+        "004-2": "not shown",
+        "004-3": "shown",  # nothing is asked of the rank but to be near
+        "004-4": "not shown",
+        "004-5": "not shown",
+        "004-6": "unclear",  # both are near
+    }
+
+
+def test_a_claim_that_differs_from_seed_to_seed_is_unclear() -> None:
+    noisy = paper_world()
+    for run in noisy:
+        if run["label"] == "intervention" and run["correlated"]:
+            run["scores"]["dci"]["value"] = 0.2 + 0.4 * run["seed"]
+    assert claims(Results(noisy))[0].verdict == "unclear"
+
+
+def test_rank_correlation_is_of_less_difficulty_with_higher_scores() -> None:
+    runs = [result("FactorVAE 10", "dsprites", False, i, dci=0.1 * i, translation=(10 - i) ** 3) for i in range(8)]
+    rho, low, high = rank_correlation(runs, "dci")
+    assert rho == pytest.approx(1)
+    assert (low, high) == pytest.approx((1, 1))
+    runs[0]["scores"]["translation"]["value"] = None  # a collapsed model has none
+    assert rank_correlation(runs, "dci")[0] == pytest.approx(1)
+    assert np.isnan(rank_correlation(runs[:3], "dci")[0])
+
+
+def test_the_mixed_share_is_a_half_when_one_latent_serves_both_factors() -> None:
+    run = result("x", "shapes3d", True, 0, dci=0.5, mixed=0.25)
+    assert mixed_share(run) == pytest.approx(0.25)
+    run["scores"]["dci"]["parts"]["importance"] = [[0.9, 0.7, 0.1], [0.1, 0.3, 0.9]]
+    assert mixed_share(run) == pytest.approx(0.5)
+
+
+def test_the_table_has_the_papers_numbers_beside_ours() -> None:
+    table = scores(Results(paper_world()), "dsprites")
+    ours = next(row for row in table.rows if row[0] == "intervention")
+    assert ours[1].startswith("0.71 (0.70 to 0.72)")
+    assert ours[-1] == "0.76 / 0.55 / 0.62 / 0.74 / 0.51 / 0.59"
+
+
+def test_every_setting_is_a_run_that_can_be_built() -> None:
+    plan = list(settings())
+    assert len(plan) == 3 * (2 * 2 * 5 + 2 * 3)
+    assert len({json.dumps(vars(s), sort_keys=True) for s in plan}) == len(plan)
+    for setting in plan:
+        catalogue.check(catalogue.find("methods", setting.method), setting.arguments)
+        catalogue.check(catalogue.find("data", setting.data), setting.data_arguments)
+
+
+@pytest.mark.slow
+def test_a_run_is_trained_and_evaluated_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(intervention, "OTHERS", 2)
+    monkeypatch.setattr(intervention, "POINTS", 300)
+    setting = Setting("FactorVAE 10", "factor_vae", {"width": 4, "critic_width": 8}, "dsprites", CORRELATED, 0)
+    first = intervention.work(setting, tmp_path)
+    assert first["correlated"]
+    assert set(first["scores"]) == {"dci", "sap", "irs", "mig", "translation"}
+    before = {path: path.stat().st_mtime_ns for path in Path(first["path"]).glob("*.json")}
+    assert intervention.work(setting, tmp_path) == first
+    assert {path: path.stat().st_mtime_ns for path in Path(first["path"]).glob("*.json")} == before
