@@ -88,6 +88,23 @@ def test_pairs_tell_how_many_factors_differ_and_not_which(changed: int) -> None:
         assert counts[1:4] / 500 == pytest.approx([1 / 3] * 3, abs=0.07)
 
 
+def test_the_number_of_changed_factors_grows_with_the_step() -> None:
+    table = Squares()
+    draw = sampler(table, Pairs, batch=40, seed=0, changed=3, changed_over=90)
+    for step, expected in ((0, 1), (44, 1), (45, 2), (89, 2), (90, 3), (1000, 3)):
+        batch = draw(step)
+        assert isinstance(batch, Pairs)
+        assert (batch.k == expected).all()
+        rows = [
+            np.argmax([np.array_equal(table.images(np.array([r]))[0], x) for r in range(len(table))])
+            for x in batch.x2[:2].numpy()
+        ]
+        differ = (table.values(batch.index[:2].numpy()) != table.values(np.array(rows))).sum(1)
+        assert (differ == expected).all()
+    with pytest.raises(Problem, match="changed_over needs"):
+        sampler(table, Pairs, batch=1, seed=0, changed=0, changed_over=5)(0)
+
+
 def test_pairs_share_the_class_where_it_is_to_be_predicted() -> None:
     batch = sampler(Shapes3D(size=8, new_colours=True), Pairs, batch=200, seed=0, changed=5)(0)
     assert isinstance(batch, Pairs)

@@ -16,7 +16,8 @@ dimensions that react to them. Warm-up by amount is `amount_steps`; warm-up by d
 `changed_over`. Where a pair's class differs or is unknown, p is not exchanged and takes no part in L_sup and L_zp.
 
 Differs from the paper: swapped and averaged codes share their noise with the original, so that D vanishes where the
-codes agree; L_sup is of posterior means of length one, averaged over anchors; sizes and weights, which it leaves out.
+codes agree; L_sup is of posterior means of length one, averaged over anchors, and so is the classifier's input; sizes
+and weights, which it leaves out.
 """
 
 from __future__ import annotations
@@ -57,6 +58,7 @@ class SwapVAE(Method[Pairs]):
         width: channels of the first convolution
         likelihood: of the pixels, bernoulli or gaussian
         lr: learning rate of Adam
+        classifier_lr: learning rate of the classifier's Adam in two-step training
     """
 
     eats = Pairs
@@ -80,6 +82,7 @@ class SwapVAE(Method[Pairs]):
         width: int = 32,
         likelihood: str = "bernoulli",
         lr: float = 1e-3,
+        classifier_lr: float = 1e-2,
     ) -> None:
         super().__init__(spec, lr=lr)
         if divergence not in DIVERGENCES:
@@ -92,7 +95,7 @@ class SwapVAE(Method[Pairs]):
             need_classes(spec, "swap_vae with a predictive block (--predictive 0 has none)")
         self.alpha, self.beta, self.gamma, self.two_step, self.weight = alpha, beta, gamma, two_step, weight
         self.divergence, self.compare_with, self.amount_steps = DIVERGENCES[divergence], compare_with, amount_steps
-        self.temperature, self.predictive = temperature, predictive
+        self.temperature, self.predictive, self.classifier_lr = temperature, predictive, classifier_lr
         self.encoder = nets.encoder(net, spec.shape, 2 * (predictive + nuisance), width=width)
         self.decoder = nets.decoder(net, spec.shape, predictive + nuisance, width=width, likelihood=likelihood)
         self.classifier = nn.Linear(predictive, spec.classes) if predictive else None
@@ -103,7 +106,7 @@ class SwapVAE(Method[Pairs]):
         representation = [*self.encoder.parameters(), *self.decoder.parameters()]
         return {
             "model": Group(representation, self.lr),
-            "classifier": Group(list(self.classifier.parameters()), self.lr),
+            "classifier": Group(list(self.classifier.parameters()), self.classifier_lr),
         }
 
     def losses(self, batch: Pairs, step: int) -> dict[str, Loss]:
@@ -128,7 +131,7 @@ class SwapVAE(Method[Pairs]):
             average = self._averaged(mu, log_var, noise, y, z)
             zp = self._apart(self.decoder(average), image, x)
             value, terms = value + self.gamma * zp, {**terms, "average": zp}
-        ce = _cross_entropy(self.classifier(p.detach() if self.two_step else p), y)
+        ce = _cross_entropy(self._logits(p.detach() if self.two_step else p), y)
         if self.two_step:
             return {"model": minimise(value, **terms), "classifier": minimise(ce)}
         return {"model": minimise(value + self.weight * ce, **terms, ce=ce)}
@@ -165,7 +168,13 @@ class SwapVAE(Method[Pairs]):
         return self.decoder.mean(torch.cat([*([blocks["p"]] if self.predictive else []), blocks["n"]], -1))
 
     def classify(self, x: Tensor) -> Tensor | None:
-        return None if self.classifier is None else self.classifier(self.encode(x)["p"])
+        return None if self.classifier is None else self._logits(self.encode(x)["p"])
+
+    def _logits(self, p: Tensor) -> Tensor:
+        """From the direction of p, which is all that the contrastive loss shapes. -> [b, classes]"""
+        assert self.classifier is not None
+        logits: Tensor = self.classifier(F.normalize(p, dim=-1))
+        return logits
 
 
 COMPARISONS = ("reconstruction", "input")
