@@ -20,7 +20,8 @@ Accuracies = dict[str, tuple[float, float]]  # by block, for both tasks
 
 
 def result(label: str, variant: str, seed: int, accuracy: Accuracies, infomax: float = 5.0) -> dict[str, Any]:
-    tasks, probes = TASKS[variant], {}
+    tasks = TASKS[variant]
+    probes: dict[str, Any] = {}
     for whole in dict.fromkeys(block[0] for block in accuracy):
         mine = {b: dict(zip(tasks, v, strict=True)) for b, v in accuracy.items() if b[0] == whole}
         first, second = (np.array(accuracy[f"{whole}{k}"]) for k in (0, 1))

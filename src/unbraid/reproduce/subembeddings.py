@@ -28,7 +28,7 @@ from unbraid.reproduce.results import publish
 from unbraid.reproduce.subembeddings_claims import record
 from unbraid.run import Run
 
-STEPS, BATCH, WIDTH = 1200, 128, 16
+STEPS, BATCH, WIDTH = 1200, 128, 24
 PROBE_ROWS, TEST_ROWS = 10_000, 5_000
 LATE = 200  # steps at the end over which logged terms are averaged
 DATA: dict[str, Any] = {"size": 32, "backgrounds": "cifar10", "brightness": 0.7}
@@ -44,6 +44,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "P-Ortho 0.001": {"permuted_orthogonality": 0.001},
     "P-Ortho 0.1": {"permuted_orthogonality": 0.1},
     "Hess 0.001": {"hessian": 0.001},
+    "Hess 0.01": {"hessian": 0.01},
     "Hess 0.1": {"hessian": 0.1},
     "Ortho + Hess 0.1": {"orthogonality": 0.1, "hessian": 0.1},
     "InfoMin 0.1, as printed": {"infomin": 0.1, "literal_infomin": True},
@@ -53,24 +54,25 @@ SEEDS: dict[str, dict[str, int]] = {  # how many, by variant of the data and lab
     "dc-bc": {
         "supervised": 3,
         "control": 3,
-        "one head": 5,
+        "one head": 3,
         "InfoMin 0.001": 3,
         "InfoMin 0.005": 3,
         "InfoMin 0.1": 3,
-        "Ortho 0.001": 2,
+        "Ortho 0.001": 1,
         "Ortho 0.1": 3,
-        "P-Ortho 0.001": 2,
+        "P-Ortho 0.001": 1,
         "P-Ortho 0.1": 5,
-        "Hess 0.001": 2,
+        "Hess 0.001": 1,
+        "Hess 0.01": 3,
         "Hess 0.1": 5,
-        "Ortho + Hess 0.1": 3,
+        "Ortho + Hess 0.1": 1,
         "InfoMin 0.1, as printed": 1,
         "Hess 0.1, per sample": 1,
     },
     "dc-dl": {
         "supervised": 1,
         "control": 1,
-        "one head": 3,
+        "one head": 1,
         "InfoMin 0.1": 3,
         "Ortho 0.001": 1,
         "Ortho 0.1": 3,
@@ -149,7 +151,7 @@ def main(out: Path, runs: Path, *, workers: int = 2) -> None:
         with ProcessPoolExecutor(workers, get_context("spawn")) as pool:
             done = pool.map(work, plan, [runs] * len(plan))
             found = [_told(i, len(plan), result) for i, result in enumerate(done, 1)]
-    publish(record(found, out, steps=STEPS), out, "subembeddings")
+    publish(record(found, out, steps=STEPS, width=WIDTH), out, "subembeddings")
 
 
 def _told(place: int, total: int, result: dict[str, Any]) -> dict[str, Any]:

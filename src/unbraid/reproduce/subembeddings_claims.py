@@ -18,9 +18,9 @@ Result = dict[str, Any]
 Numbers = NDArray[np.float64]
 ABOUT = """
 Digits on dimmed CIFAR-10 photographs at 32x32 (brightness 0.7: at natural brightness a small network learns the
-background and leaves the digit at chance), four convolutions of 16 to 128 channels, r of 128, z of 16 dimensions,
-{steps} steps of 128 pairs with Adam at 1e-3; the paper: STL-10 at 64x64, ResNet-34, more than 55,000 steps. Positives
-have the same joint label. Probes learn from 10,000 rows that were trained on and are tested on 5,000 rows of other
+background and leaves the digit at chance), four convolutions of {width} to {top} channels, r of {top}, z of 16
+dimensions, {steps} steps of 128 pairs with Adam at 1e-3; the paper: STL-10 at 64x64, ResNet-34, more than 55,000
+steps. Positives have the same joint label. Probes learn from 10,000 rows that were trained on and are tested on 5,000 rows of other
 digits and photographs. Losses are means over samples, so that a strength does not mean exactly what it means there.
 An interval is Student's t over seeds for the least of the margins by which a claim holds (above zero: it holds).
 """
@@ -75,11 +75,11 @@ def judge(id: str, paper: str, ours: str, *margins: Numbers, note: str = "") -> 
     return Claim(id, paper, ours, low, high, min(len(m) for m in margins), verdict, note)
 
 
-def record(found: Sequence[Result], out: Path, *, steps: int) -> Record:
+def record(found: Sequence[Result], out: Path, *, steps: int, width: int) -> Record:
     results = Results(found)
     return Record(
         title="Sub-embeddings, small: disentanglement without autoencoding",
-        about=ABOUT.format(steps=f"{steps:,}"),
+        about=ABOUT.format(steps=f"{steps:,}", width=width, top=8 * width),
         command="unbraid reproduce subembeddings",
         seconds=sum(result["seconds"] for result in found),
         claims=claims(results),
@@ -171,12 +171,13 @@ def orthogonality(r: Results) -> list[Claim]:
 
 
 def hessian(r: Results) -> list[Claim]:
-    n = min(len(r.of(label)) for label in ("Hess 0.1", "P-Ortho 0.1", "one head"))
-    m = min(n, len(r.of("InfoMin 0.001")))
+    both = TASKS["dc-bc"]
+    n = min(len(r.of(label)) for label in ("Hess 0.1", "P-Ortho 0.1"))
     gaps = {label: r.mean_gap(label) for label in ("InfoMin 0.001", "P-Ortho 0.1", "one head", "Hess 0.1")}
-    cost = [r.accuracy("P-Ortho 0.1", "z", task)[:n] - r.accuracy("Hess 0.1", "z", task)[:n] for task in TASKS["dc-bc"]]
+    m, k = min(n, len(gaps["InfoMin 0.001"])), min(n, len(gaps["one head"]))
+    cost = [r.accuracy("P-Ortho 0.1", "z", task)[:n] - r.accuracy("Hess 0.1", "z", task)[:n] for task in both]
     share = {label: r.diagonal(label)[:n] for label in ("P-Ortho 0.1", "one head", "Hess 0.1")}
-    extra = interval(gaps["Hess 0.1"][:n] - gaps["one head"][:n])
+    extra = interval(gaps["Hess 0.1"][:k] - gaps["one head"][:k])
     return [
         judge(
             "000-7",

@@ -50,7 +50,8 @@ def _gaps(found: Sequence[dict[str, Any]], path: Path) -> None:
         digit, background = (100 * (accuracy["z0"][t] - accuracy["z1"][t]) for t in ("digit", "background"))
         points.setdefault(result["label"], []).append((digit, background))
     for place, (label, pairs) in enumerate(points.items()):
-        axis.scatter(*zip(*pairs, strict=True), s=22, marker="osD^v"[place % 5], label=label)
+        across, up = zip(*pairs, strict=True)
+        axis.scatter(across, up, s=22, marker="osD^v"[place % 5], label=label)
     axis.axhline(0, color="#c3cad1", linewidth=0.8)
     axis.axvline(0, color="#c3cad1", linewidth=0.8)
     axis.set_xlabel("digit: z0 - z1, points")
