@@ -59,6 +59,7 @@ DATA: dict[str, tuple[str, dict[str, Any]]] = {
 ON_PHOTOGRAPHS = ("Eq. 8", "Eq. 7", "RbVAE", "sRbVAE")
 STRENGTHS = {"Eq. 8, lambda_z 0.1": 0.1, "Eq. 8, lambda_z 10": 10.0}
 SMALL = {"Eq. 7, 8/4": 0.0, "Eq. 8, 8/4": 1.0}  # the latent sizes that the paper gives in symbols
+LEAN = {"Eq. 7, 4/12": 0.0, "Eq. 8, 4/12": 1.0}  # no more common latents than the grass can fill
 
 
 @dataclass(frozen=True)
@@ -83,6 +84,9 @@ def settings() -> Iterator[Setting]:
                     yield Setting(label, method, arguments, data, seed)
         for label, weight in STRENGTHS.items():
             yield Setting(label, "salient_vae", {**TWO_SETS, "lambda_z": weight}, "linear", seed)
+        for label, weight in LEAN.items():
+            sizes = {"common": 4, "salient": 12}
+            yield Setting(label, "salient_vae", {**TWO_SETS, "lambda_z": weight, **sizes}, "linear", seed)
     for label, weight in SMALL.items():
         yield Setting(
             label, "salient_vae", {**TWO_SETS, "lambda_z": weight, "common": 8, "salient": 4}, "linear", SEEDS[0]

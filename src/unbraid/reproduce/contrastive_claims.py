@@ -14,10 +14,8 @@ from unbraid.reproduce.results import Claim, Record, Table, Verdict, positive
 
 Result = dict[str, Any]
 NOTES = {  # claim -> what was found when it was looked into; printed where the claim is not shown
-    "003-3": "Looked into with single runs of Eq. 8, seed 0, clusters of s and z in %: these settings 46 and 30, grass "
-    "enlarged threefold 41 and 38. With half the units and 1,000 to 1,200 steps: enlarged 47 and 31, with stretched "
-    "contrast too 43 and 33, then beta 0.5 46 and 29, all weights times five 26 and 21, Bernoulli 16 and 16; smoother "
-    "grass 50 and 45. None comes near; one seed cannot tell a few points apart. No bug found; the cause is not known.",
+    "003-3": "No bug: an independent version of Eq. 7 separates as little. This grass fills about 7 of the 16 common "
+    "latents, and nothing in the loss keeps the digit out of the others; with 4 common latents it stays out.",
 }
 ABOUT = """
 Digits on grass against grass alone (real MNIST, patches of one real photograph of grass), linear and non-linear, as in
@@ -127,16 +125,11 @@ def accuracy_claims(r: Results) -> list[Claim]:
     s = {(m, k): 100 * r.score(m, k, "clustering_s") for m in MAIN for k in GRASS}
     z = {m: 100 * r.score(m, "linear", "clustering_z") for m in MAIN}
     line = {m: s[m, "linear"] for m in MAIN}
+    lean = {m: [100 * r.score(f"{m}, 4/12", "linear", f"clustering_{b}") for b in ("s", "z")] for m in MAIN[:2]}
     last = np.min([line[m] for m in MAIN[:3]], 0) - line["sRbVAE"]
     return [
-        judge(
-            "003-3",
-            "L-MNIST: digits are in s (89 to 92 %), not in z (12 %), for cVAE, Eq. 7 and Eq. 8",
-            "; ".join(f"{m} s {line[m].mean():.0f} z {z[m].mean():.0f}" for m in MAIN[:2])
-            + " (30 points and twofold are asked for)",
-            *(line[m] - z[m] - 30 for m in MAIN[:2]),
-            *(line[m] / 2 - z[m] for m in MAIN[:2]),
-        ),
+        separation("003-3", {m: [line[m], z[m]] for m in MAIN[:2]}),
+        separation("003-3 (4 common and 12 salient latents)", lean),
         judge(
             "003-4",
             "order on s: Eq. 8 92.2, Eq. 7 91.2, cVAE 89.0, sRbVAE 65.1",
@@ -159,6 +152,18 @@ def accuracy_claims(r: Results) -> list[Claim]:
             *(0.6 * line[m] - s[m, "nonlinear"] for m in MAIN),
         ),
     ]
+
+
+def separation(id: str, found: dict[str, list[np.ndarray[Any, np.dtype[np.float64]]]]) -> Claim:
+    """Of the accuracies of s and of z, by method."""
+    return judge(
+        id,
+        "L-MNIST: digits are in s (89 to 92 %), not in z (12 %), for cVAE, Eq. 7 and Eq. 8",
+        "; ".join(f"{m} s {s.mean():.0f} z {z.mean():.0f}" for m, (s, z) in found.items())
+        + " (30 points and twofold are asked for)",
+        *(s - z - 30 for s, z in found.values()),
+        *(s / 2 - z for s, z in found.values()),
+    )
 
 
 def block_claims(r: Results) -> list[Claim]:
@@ -263,10 +268,11 @@ def strengths(r: Results) -> Table:
 
 
 def sizes(r: Results) -> Table:
-    labels = {"16/8, Eq. 7": "Eq. 7", "16/8, Eq. 8": "Eq. 8", "8/4, Eq. 7": "Eq. 7, 8/4", "8/4, Eq. 8": "Eq. 8, 8/4"}
+    names = ("Eq. 7", "Eq. 8", "Eq. 7, 8/4", "Eq. 8, 8/4", "Eq. 7, 4/12", "Eq. 8, 4/12")
+    labels = {name if "," in name else f"{name}, 16/8": name for name in names}
     rows = [_row(r, name, label) for name, label in labels.items()]
-    note = "The paper says 16 and 8 in words and 8 and 4 in symbols; the first is used above."
-    return Table("Latent sizes, L-MNIST", ["common/salient", *COLUMNS], rows, note)
+    note = "The paper says 16 and 8 in words and 8 and 4 in symbols; the first is used above. 4 and 12 are ours."
+    return Table("Latent sizes, L-MNIST", ["loss, common/salient", *COLUMNS], rows, note)
 
 
 COLUMNS = ["s acc %", "z acc %", "digit from s", "digit from z", "W2", "trace", "excess"]
