@@ -223,6 +223,9 @@ def test_every_layer_of_the_trunk_keeps_the_spectral_norm_one_while_it_learns() 
     assert len(layers) == 2 * (2 + 1 + 1)
     for layer in layers:
         assert torch.linalg.matrix_norm(layer.weight.detach().flatten(1), 2).item() == pytest.approx(1, abs=0.1)
+    for module in method.modules():  # and the generator has taken over the statistics of its images
+        if isinstance(module, gan.BatchNorm):
+            assert module.mean.abs().max() > 0
 
 
 def test_decoding_holds_the_noise_at_zero() -> None:
