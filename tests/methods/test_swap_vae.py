@@ -144,8 +144,9 @@ def test_the_class_average_is_a_loop_over_classes_and_singletons_stay() -> None:
         torch.testing.assert_close(averaged[[1, 3, 5]], of[[1, 3, 5]])
 
 
-def test_the_loss_is_the_weighted_sum_of_its_terms_and_each_is_what_it_says() -> None:
-    method, batch = build(alpha=2.0, beta=3.0, gamma=5.0), pairs()
+@pytest.mark.parametrize("contrast_of", ["sample", "mean"])
+def test_the_loss_is_the_weighted_sum_of_its_terms_and_each_is_what_it_says(contrast_of: str) -> None:
+    method, batch = build(alpha=2.0, beta=3.0, gamma=5.0, contrast_of=contrast_of), pairs()
     x, y = torch.cat([batch.x1, batch.x2]), batch.y.repeat(2)
     with torch.no_grad():
         mu, log_var = method.encoder(x).chunk(2, -1)
@@ -160,7 +161,7 @@ def test_the_loss_is_the_weighted_sum_of_its_terms_and_each_is_what_it_says() ->
             of = [j for j in range(24) if y[j] == y[i]] if y[i] >= 0 else [i]
             p[i, :3] = mu[of, :3].mean(0) + log_var[of, :3].exp().mean(0).sqrt() * noise[i, :3]
         average = method._apart(method.decoder(p), drawn, x)
-        contrast = supcon(mu[y >= 0, :3], y[y >= 0], 0.1)
+        contrast = supcon((z if contrast_of == "sample" else mu)[y >= 0, :3], y[y >= 0], 0.1)
     found = terms(method, batch)
     expected = {"rec": rec, "kl": kl, "average": average, "contrast": contrast}
     for name, value in expected.items():
@@ -221,6 +222,8 @@ def test_without_predictive_dimensions_there_is_one_block_and_no_classifier() ->
 def test_unknown_words_and_sets_without_classes_are_refused() -> None:
     with pytest.raises(Problem, match="divergence"):
         build(divergence="l2")
+    with pytest.raises(Problem, match="kind of code"):
+        build(contrast_of="variance")
     with pytest.raises(Problem, match="comparison"):
         build(compare_with="nothing")
     spec = TABLE.spec

@@ -16,8 +16,8 @@ dimensions that react to them. Warm-up by amount is `amount_steps`; warm-up by d
 `changed_over`. Where a pair's class differs or is unknown, p is not exchanged and takes no part in L_sup and L_zp.
 
 Differs from the paper: swapped and averaged codes share their noise with the original, so that D vanishes where the
-codes agree; L_sup is of posterior means of length one, averaged over anchors, and so is the classifier's input; sizes
-and weights, which it leaves out.
+codes agree; L_sup is of codes of length one, averaged over anchors; the classifier sees the mean of p at length one;
+sizes and weights, which it leaves out.
 """
 
 from __future__ import annotations
@@ -52,6 +52,7 @@ class SwapVAE(Method[Pairs]):
         compare_with: what swapped and averaged codes should draw, reconstruction or input
         amount_steps: steps over which the number of swapped dimensions grows from 1; 0: all from the start
         temperature: of the contrastive loss
+        contrast_of: what it is taken of, sample (as eq. 9 is written) or mean
         predictive: number of dimensions of p; 0 for pure disentanglement
         nuisance: number of dimensions of n
         net: network, conv or mlp
@@ -76,6 +77,7 @@ class SwapVAE(Method[Pairs]):
         compare_with: Literal["reconstruction", "input"] = "reconstruction",
         amount_steps: int = 0,
         temperature: float = 0.1,
+        contrast_of: Literal["sample", "mean"] = "sample",
         predictive: int = 10,
         nuisance: int = 10,
         net: str = "conv",
@@ -89,13 +91,16 @@ class SwapVAE(Method[Pairs]):
             raise unknown("divergence", divergence, DIVERGENCES)
         if compare_with not in COMPARISONS:
             raise unknown("comparison", compare_with, COMPARISONS)
+        if contrast_of not in CODES:
+            raise unknown("kind of code", contrast_of, CODES)
         if predictive < 0 or nuisance < 1:
             raise Problem(f"swap_vae needs nuisance dimensions: predictive {predictive}, nuisance {nuisance}")
         if predictive:
             need_classes(spec, "swap_vae with a predictive block (--predictive 0 has none)")
         self.alpha, self.beta, self.gamma, self.two_step, self.weight = alpha, beta, gamma, two_step, weight
         self.divergence, self.compare_with, self.amount_steps = DIVERGENCES[divergence], compare_with, amount_steps
-        self.temperature, self.predictive, self.classifier_lr = temperature, predictive, classifier_lr
+        self.temperature, self.contrast_of = temperature, contrast_of
+        self.predictive, self.classifier_lr = predictive, classifier_lr
         self.encoder = nets.encoder(net, spec.shape, 2 * (predictive + nuisance), width=width)
         self.decoder = nets.decoder(net, spec.shape, predictive + nuisance, width=width, likelihood=likelihood)
         self.classifier = nn.Linear(predictive, spec.classes) if predictive else None
@@ -125,7 +130,8 @@ class SwapVAE(Method[Pairs]):
             return {"model": minimise(value, **terms)}
 
         p, known = mu[:, : self.predictive], y >= 0
-        sup = supcon(p[known], y[known], self.temperature)
+        contrasted = z[:, : self.predictive] if self.contrast_of == "sample" else p
+        sup = supcon(contrasted[known], y[known], self.temperature)
         value, terms = value + self.beta * sup, {**terms, "contrast": sup}
         if self.gamma:
             average = self._averaged(mu, log_var, noise, y, z)
@@ -177,7 +183,7 @@ class SwapVAE(Method[Pairs]):
         return logits
 
 
-COMPARISONS = ("reconstruction", "input")
+COMPARISONS, CODES = ("reconstruction", "input"), ("sample", "mean")
 
 
 def alike(distance: Tensor, k: Tensor, share: float) -> Tensor:
