@@ -1,0 +1,150 @@
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from tests.toys import Squares
+from unbraid.api import build, fit, load_data, represent, score
+from unbraid.cli import main
+from unbraid.data.batch import Batch, Images
+from unbraid.data.table import Spec
+from unbraid.errors import Problem
+from unbraid.methods.contract import Loss, Method
+from unbraid.metrics.contract import Score
+from unbraid.model_metrics.contract import Model, measure
+from unbraid.model_metrics.translation import translation
+
+TABLE = Squares()
+
+
+class Textures(Method[Batch]):
+    """Four numbers between -1 and 1 that depend on the image; `rule` says how strongly four textures are painted.
+
+    own: each feature paints its texture. mixed: what a feature does depends on two others.
+    half: the last two features are ignored. nothing: all of them are.
+    """
+
+    eats = Images
+
+    def __init__(self, spec: Spec, *, rule: str) -> None:
+        super().__init__(spec, lr=1.0)
+        self.rule, self.dummy = rule, torch.nn.Parameter(torch.zeros(()))
+        row, column = torch.meshgrid(torch.arange(12), torch.arange(12), indexing="ij")
+        plain = [torch.zeros(12, 12), row % 2, column % 2, (row + column) % 2]
+        self.textures = 1 - 2.0 * torch.stack([torch.as_tensor(each).float() for each in plain])  # [4, 12, 12]
+
+    def losses(self, batch: Batch, step: int) -> dict[str, Loss]:
+        raise AssertionError("it is not trained")
+
+    def encode(self, x: Tensor) -> dict[str, Tensor]:
+        directions = torch.randn(144, 4, generator=torch.Generator().manual_seed(0))
+        return {"z": torch.sin(5 * x.flatten(1) @ directions)}
+
+    def decode(self, blocks: dict[str, Tensor]) -> Tensor:
+        z = blocks["z"]
+        painted = z * torch.tensor([1.0, 1.0, 0.0, 0.0]) if self.rule == "half" else z
+        if self.rule == "mixed":
+            painted = z.sign() * z.roll(1, 1) * z.roll(2, 1).sign()
+        if self.rule == "nothing":
+            painted = painted * 0
+        return torch.sigmoid(torch.einsum("bk,khw->bhw", 1.5 * painted, self.textures))[:, None]
+
+
+class Paired(Textures):
+    """Two features of two dimensions each."""
+
+    def __init__(self, spec: Spec) -> None:
+        super().__init__(spec, rule="own")
+
+    @property
+    def units(self) -> dict[str, list[int]]:
+        return {"z": [0, 1, 0, 1]}
+
+
+class Blind(Textures):
+    decode = Method.decode  # type: ignore[assignment]
+
+
+def of(rule: str, seed: int = 0, **arguments: Any) -> Score:
+    small = {"batch": 32, "width": 8, "repeats": 2, **arguments}
+    return translation(Textures(TABLE.spec, rule=rule), TABLE, np.random.default_rng(seed), **small)
+
+
+def test_a_feature_that_does_one_thing_is_easier_than_one_that_depends_on_others() -> None:
+    own, mixed = of("own", repeats=3), of("mixed", repeats=3)
+    assert own.high is not None
+    assert mixed.low is not None
+    assert own.high < mixed.low
+    assert own.parts["active"] == mixed.parts["active"] == 4
+
+
+def test_without_learning_the_whole_change_is_left() -> None:
+    assert of("own", alpha=0.0).value == pytest.approx(1)
+    assert of("own", steps=30).value < of("own", steps=3).value < 1
+
+
+def test_features_that_do_nothing_are_not_counted_and_a_collapsed_model_has_no_value() -> None:
+    own, half, nothing = of("own"), of("half"), of("nothing")
+    assert nothing.parts["left"] == pytest.approx(np.zeros(4), abs=0.01)
+    assert min(own.parts["left"]) > nothing.parts["left"].max() - 0.01  # a collapsed model would be the best
+    assert math.isnan(nothing.value)
+    assert nothing.parts["active"] == 0
+    assert "no feature changes" in nothing.warnings[0]
+    assert half.parts["active"] == 2
+    assert half.parts["effect"][2:] == pytest.approx(np.zeros(2), abs=0.01)
+    assert half.value > 0.5 * own.value
+
+
+def test_the_value_is_the_share_of_the_change_that_is_left() -> None:
+    found = of("half")
+    expected = sum(found.parts["left"][:2]) / sum(found.parts["effect"][:2])
+    assert found.value == pytest.approx(expected)
+    assert found.low is not None
+    assert found.high is not None
+    assert found.low < found.value < found.high
+    assert of("half", repeats=1).low is None
+
+
+def test_a_seed_decides_everything() -> None:
+    torch.manual_seed(0)
+    first = of("own", 1)
+    torch.manual_seed(5)
+    assert of("own", 1).value == first.value
+    assert of("own", 2).value != first.value
+
+
+def test_a_feature_may_have_several_dimensions() -> None:
+    method = Paired(TABLE.spec)
+    assert Model(method, TABLE).features == [[0, 2], [1, 3]]
+    found = translation(method, TABLE, np.random.default_rng(0), repeats=2)
+    assert len(found.parts["per_feature"]) == 2
+    assert min(found.parts["effect"]) > max(of("half", repeats=2).parts["effect"][2:])
+
+
+def test_a_model_without_a_decoder_is_refused() -> None:
+    with pytest.raises(Problem, match="Blind has no decoder"):
+        measure(Blind(TABLE.spec, rule="own"), TABLE, metrics=["translation"])
+    with pytest.raises(Problem, match="argument of translation"):
+        measure(Textures(TABLE.spec, rule="own"), TABLE, metrics=["translation"], options={"translation": {"step": 3}})
+
+
+def test_a_run_is_scored_by_its_command_and_keeps_its_other_scores(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data = load_data("dsprites", size=16)
+    method = build("group_factor_vae", data, width=4, dims=2, critic_width=8)
+    run = fit(method, data, steps=1, batch=8, out=str(tmp_path), show=False)
+    represent(run, method, data, points=200)
+    score(run, metrics=["mig"])
+    assert main(["score", str(run.path), "--metrics", "translation", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert set(told) == {"translation"}
+    assert told["translation"]["parts"]["active"] <= 2
+    assert set(run.scores()) == {"mig", "translation"}
