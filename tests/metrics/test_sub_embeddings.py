@@ -94,7 +94,7 @@ def test_three_slices() -> None:
 def test_a_table_is_diagonal_where_two_blocks_are_best_at_something() -> None:
     assert diagonal(np.array([[0.9, 0.5], [0.2, 0.6], [0.1, 0.1]]))
     assert not diagonal(np.array([[0.9, 0.7], [0.2, 0.6], [0.1, 0.1]]))
-    assert not diagonal(np.array([[0.9, 0.6], [0.2, 0.6], [0.1, 0.1]]))  # a draw decides nothing
+    assert not diagonal(np.array([[0.2, 0.6], [0.9, 0.6], [0.1, 0.1]]))  # a draw decides nothing
 
 
 def test_blocks_without_slices_have_no_such_scores() -> None:
