@@ -22,7 +22,8 @@ background and leaves the digit at chance), four convolutions of {width} to {top
 dimensions, {steps} steps of 128 pairs with Adam at 1e-3; the paper: STL-10 at 64x64, ResNet-34, more than 55,000
 steps. Positives have the same joint label. Probes learn from 10,000 rows that were trained on and are tested on 5,000
 rows of other digits and photographs. Losses are means over samples, so that a strength does not mean exactly
-what it means there. An interval is Student's t over seeds for the least of the margins by which a claim holds (above zero: it holds).
+what it means there. An interval is Student's t over seeds for the least of the margins by which a claim holds (above
+zero: it holds).
 """
 TASKS = {"dc-bc": ("digit", "background"), "dc-dl": ("digit", "location")}
 
