@@ -52,7 +52,7 @@ class SwapVAE(Method[Pairs]):
         compare_with: what swapped and averaged codes should draw, reconstruction or input
         amount_steps: steps over which the number of swapped dimensions grows from 1; 0: all from the start
         temperature: of the contrastive loss
-        contrast_of: what it is taken of, sample (as eq. 9 is written) or mean
+        contrast_of: what it is taken of, mean (of the posterior) or sample
         predictive: number of dimensions of p; 0 for pure disentanglement
         nuisance: number of dimensions of n
         net: network, conv or mlp
@@ -77,7 +77,7 @@ class SwapVAE(Method[Pairs]):
         compare_with: Literal["reconstruction", "input"] = "reconstruction",
         amount_steps: int = 0,
         temperature: float = 0.1,
-        contrast_of: Literal["sample", "mean"] = "sample",
+        contrast_of: Literal["mean", "sample"] = "mean",
         predictive: int = 10,
         nuisance: int = 10,
         net: str = "conv",
@@ -183,7 +183,7 @@ class SwapVAE(Method[Pairs]):
         return logits
 
 
-COMPARISONS, CODES = ("reconstruction", "input"), ("sample", "mean")
+COMPARISONS, CODES = ("reconstruction", "input"), ("mean", "sample")
 
 
 def alike(distance: Tensor, k: Tensor, share: float) -> Tensor:
