@@ -34,7 +34,7 @@ def result(label: str, variant: str, seed: int, accuracy: Accuracies, infomax: f
         probes[f"probes_{whole}"] = {"parts": parts}
         probes[f"copies_{whole}"] = {"value": 0.5, "parts": {"solution": None, "cosine": 0.1}}
     terms = dict.fromkeys(("infomax", "infomin", "orthogonality", "permuted_orthogonality", "hessian"), infomax)
-    return {"label": label, "variant": variant, "seed": seed, "probes": probes, "terms": terms, "seconds": 60.0}
+    return {"label": label, "data": variant, "seed": seed, "probes": probes, "terms": terms, "seconds": 60.0}
 
 
 def flat(both: tuple[float, float], gap: float = 0.0, seed: int = 0, tilt: float = 0.0) -> Accuracies:
@@ -70,7 +70,7 @@ def study(*, holds: bool) -> list[dict[str, Any]]:
         values = rows.items()
         found += [result(label, data, seed, accuracy, loss + 0.01 * seed) for (label, data), (accuracy, loss) in values]
     for row in found:
-        if row["label"] == "InfoMin 0.1" and row["variant"] == "dc-bc" and holds:  # r is spared
+        if row["label"] == "InfoMin 0.1" and row["data"] == "dc-bc" and holds:  # r is spared
             row["probes"]["probes_r"]["parts"]["accuracy"]["r"] = {"digit": 0.96, "background": 0.39}
     return found
 
@@ -170,7 +170,7 @@ def test_a_tiny_plan_goes_from_runs_to_the_page_and_is_not_repeated(
 ) -> None:
     labels = {"dc-bc": set[str](), "dc-dl": set[str]()}
     for made in study(holds=True):
-        labels[made["variant"]].add(made["label"])
+        labels[made["data"]].add(made["label"])
     counts = {variant: dict.fromkeys(sorted(names), 1) for variant, names in labels.items()}
     for name, value in {"STEPS": 3, "BATCH": 8, "WIDTH": 2, "PROBE_ROWS": 30, "TEST_ROWS": 20, "SEEDS": counts}.items():
         monkeypatch.setattr(subembeddings, name, value)

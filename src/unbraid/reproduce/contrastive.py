@@ -2,20 +2,15 @@
 
 Plans the runs, trains what has not been trained, evaluates each once, and writes contrastive.md and contrastive.json.
 
-    python -m unbraid.reproduce.contrastive [--out docs/results] [--runs runs/contrastive] [--workers 2]
-
 MNIST, grass.png and CIFAR-10 (its folder, or cifar10-images.zip) are taken from the data root (UNBRAID_DATA).
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import time
 from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +28,7 @@ from unbraid.methods.contract import Method
 from unbraid.representation import images
 from unbraid.reproduce.contrastive_claims import record
 from unbraid.reproduce.results import publish
+from unbraid.reproduce.runs import gather
 from unbraid.scores import score_two_sets
 
 STEPS, BATCH, POINTS = 2500, 128, 5000
@@ -167,26 +163,5 @@ def main(out: Path, runs: Path, *, workers: int = 2) -> None:
             f"{root} needs grass.png, the folder mnist, and the folder cifar10 or {PICTURES}: set UNBRAID_DATA to a "
             "folder that has them"
         )
-    plan = list(settings())
-    if workers == 1:
-        found = [_told(i, len(plan), work(setting, runs)) for i, setting in enumerate(plan, 1)]
-    else:
-        with ProcessPoolExecutor(workers, get_context("spawn")) as pool:
-            done = pool.map(work, plan, [runs] * len(plan))
-            found = [_told(i, len(plan), result) for i, result in enumerate(done, 1)]
+    found = gather(work, list(settings()), runs, workers=workers)
     publish(record(found, out), out, "contrastive")
-
-
-def _told(place: int, total: int, result: dict[str, Any]) -> dict[str, Any]:
-    name = f"{result['label']}, {result['data']}, seed {result['seed']}"
-    print(f"{place:3d} of {total}: {name} ({result['seconds']:.0f} s)", flush=True)
-    return result
-
-
-if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description="Reproduce the comparison of methods for target and background sets.")
-    parser.add_argument("--out", type=Path, default=Path("docs/results"))
-    parser.add_argument("--runs", type=Path, default=Path("runs/contrastive"))
-    parser.add_argument("--workers", type=int, default=2)
-    given = parser.parse_args()
-    main(given.out, given.runs, workers=given.workers)

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.stats import t
 
+from unbraid.reproduce import results
 from unbraid.reproduce.contrastive_figures import draw
-from unbraid.reproduce.results import Claim, Record, Table, Verdict, positive
+from unbraid.reproduce.results import Claim, Numbers, Record, Result, Table
 
-Result = dict[str, Any]
 NOTES = {  # claim -> what was found when it was looked into; printed where the claim is not shown
     "003-3": "No bug: an independent version of Eq. 7 separates as little. This grass fills about 7 of the 16 common "
     "latents, and nothing in the loss keeps the digit out of the others; with 4 common latents it stays out.",
@@ -47,7 +47,7 @@ class Results:
     def __init__(self, found: Sequence[Result]) -> None:
         self.found = found
 
-    def of(self, label: str, data: str, *path: str) -> np.ndarray[Any, np.dtype[np.float64]]:
+    def of(self, label: str, data: str, *path: str) -> Numbers:
         values = []
         for result in sorted(self.found, key=lambda r: int(r["seed"])):
             if (result["label"], result["data"]) == (label, data):
@@ -58,37 +58,22 @@ class Results:
                 values.append(np.nan if value is None else float(value))
         return np.array(values)
 
-    def score(self, label: str, data: str, name: str, *part: str) -> np.ndarray[Any, np.dtype[np.float64]]:
+    def score(self, label: str, data: str, name: str, *part: str) -> Numbers:
         return self.of(label, data, "scores", name, *(("parts", *part) if part else ("value",)))
 
 
-def interval(margins: np.ndarray[Any, np.dtype[np.float64]]) -> tuple[float, float]:
-    n = len(margins)
-    if n < 2:
-        return float("nan"), float("nan")
-    reach = float(t.ppf(0.975, n - 1) * margins.std(ddof=1) / n**0.5)
-    return float(margins.mean()) - reach, float(margins.mean()) + reach
-
-
-def judge(id: str, paper: str, ours: str, *margins: Any) -> Claim:
-    """A claim that holds when every margin is above zero; the interval shown is that of the least."""
-    found = [interval(np.asarray(margin, float)) for margin in margins]
-    verdicts: list[Verdict] = [positive(*pair) for pair in found]
-    verdict: Verdict = "not shown" if "not shown" in verdicts else "unclear" if "unclear" in verdicts else "shown"
-    low, high = min(found)
-    note = "" if verdict == "shown" else NOTES.get(id, "")
-    return Claim(id, paper, ours, low, high, min(len(m) for m in margins), verdict, note)
+judge = partial(results.judge, notes=NOTES)
 
 
 def record(found: Sequence[Result], out: Path) -> Record:
-    results = Results(found)
+    r = Results(found)
     return Record(
         title="Target against background, small: contrastive disentanglement",
         about=ABOUT.format(steps="2,500"),
         command="unbraid reproduce contrastive",
         seconds=sum(result["seconds"] for result in found),
-        claims=claims(results),
-        tables=[first_table(results), leakage(results), classes(results), strengths(results), sizes(results)],
+        claims=claims(r),
+        tables=[first_table(r), leakage(r), classes(r), strengths(r), sizes(r)],
         pictures=draw(found, out),
     )
 
@@ -154,7 +139,7 @@ def accuracy_claims(r: Results) -> list[Claim]:
     ]
 
 
-def separation(id: str, found: dict[str, list[np.ndarray[Any, np.dtype[np.float64]]]]) -> Claim:
+def separation(id: str, found: dict[str, list[Numbers]]) -> Claim:
     """Of the accuracies of s and of z, by method."""
     return judge(
         id,

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.stats import t
 
+from unbraid.reproduce import results
 from unbraid.reproduce.invariance_figures import draw
-from unbraid.reproduce.results import Claim, Record, Table, Verdict, positive
+from unbraid.reproduce.results import Claim, Numbers, Record, Result, Table
 
-Result = dict[str, Any]
-Numbers = NDArray[np.float64]
 COLORED, TURNED, SHAPES = "colored_mnist", "rotation_colored_mnist", "shapes3d"
 ABOUT = """
 Real MNIST in fixed colours (three grounds to train on, three others to test on) and turned; 3D Shapes at 32x32. The
@@ -91,22 +89,7 @@ class Results:
         return self.of("Swap", data, "scores", "leakage", "parts", "chance", factor)
 
 
-def interval(margins: Numbers) -> tuple[float, float]:
-    n = len(margins)
-    if n < 2:
-        return float("nan"), float("nan")
-    reach = float(t.ppf(0.975, n - 1) * margins.std(ddof=1) / n**0.5)
-    return float(margins.mean()) - reach, float(margins.mean()) + reach
-
-
-def judge(id: str, paper: str, ours: str, *margins: Numbers) -> Claim:
-    """A claim that holds when every margin is above zero; the interval shown is that of the least."""
-    found = [interval(margin) for margin in margins]
-    verdicts: list[Verdict] = [positive(*pair) for pair in found]
-    verdict: Verdict = "not shown" if "not shown" in verdicts else "unclear" if "unclear" in verdicts else "shown"
-    low, high = min(found)
-    note = "" if verdict == "shown" else NOTES.get(id, "")
-    return Claim(id, paper, ours, low, high, min(len(m) for m in margins), verdict, note)
+judge = partial(results.judge, notes=NOTES)
 
 
 def record(found: Sequence[Result], out: Path) -> Record:

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import t
+
 from unbraid.run import commit, write
 
 Verdict = Literal["shown", "not shown", "unclear"]
+Result = dict[str, Any]  # what was found of one run
+Numbers = NDArray[np.float64]  # [seeds]
 
 
 @dataclass(frozen=True)
@@ -52,6 +58,45 @@ class Record:
 def positive(low: float, high: float) -> Verdict:
     """A difference or a correlation that should be above zero, by its interval."""
     return "shown" if low > 0 else "not shown" if high < 0 else "unclear"
+
+
+def interval(margins: Numbers) -> tuple[float, float]:
+    """Student's t over seeds; nothing for a single one."""
+    n, mean = len(margins), float(margins.mean())
+    if n < 2:
+        return math.nan, math.nan
+    reach = float(t.ppf(0.975, n - 1) * margins.std(ddof=1) / n**0.5)
+    return mean - reach, mean + reach
+
+
+def judge(
+    id: str, paper: str, ours: str, *margins: Numbers, note: str = "", notes: Mapping[str, str] | None = None
+) -> Claim:
+    """A claim that holds when every margin is above zero; the interval shown is that of the least.
+
+    Args:
+        note: told whatever the verdict
+        notes: claim -> what was found when it was looked into; told where the claim is not shown
+    """
+    found = [interval(np.asarray(margin, float)) for margin in margins]
+    return decide(id, paper, ours, found, min(len(m) for m in margins), note=note, notes=notes)
+
+
+def decide(
+    id: str,
+    paper: str,
+    ours: str,
+    found: Sequence[tuple[float, float]],
+    seeds: int,
+    *,
+    note: str = "",
+    notes: Mapping[str, str] | None = None,
+) -> Claim:
+    """The same by intervals of the margins."""
+    verdicts = [positive(*pair) for pair in found]
+    verdict: Verdict = "not shown" if "not shown" in verdicts else "unclear" if "unclear" in verdicts else "shown"
+    why = "" if verdict == "shown" else (notes or {}).get(id, "")
+    return Claim(id, paper, ours, *min(found), seeds, verdict, f"{note} {why}".strip())
 
 
 def publish(record: Record, folder: Path, name: str) -> None:

@@ -1,17 +1,44 @@
-"""The runs that a reproduction stands on: all of a study file, continued where they stopped, as one table."""
+"""The runs that a reproduction stands on, continued where they stopped: those of a plan, or of a study file."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
+from typing import TypeVar
 
 import pandas as pd
 
 from unbraid.errors import Problem
+from unbraid.reproduce.results import Result
 from unbraid.study import local, plan
 from unbraid.study.collect import collect, wide
 from unbraid.study.execute import record_failure, states, task
 from unbraid.study.store import open_store
 from unbraid.study.view import View
+
+Setting = TypeVar("Setting")
+
+
+def gather(
+    work: Callable[[Setting, Path], Result], plan: Sequence[Setting], runs: Path, *, workers: int
+) -> list[Result]:
+    """What was found of each run of a plan, in its order; a line tells of each when it is there.
+
+    `work` trains and evaluates a run, or reads what an earlier call found.
+    """
+    if workers == 1:
+        return [_told(i, len(plan), work(setting, runs)) for i, setting in enumerate(plan, 1)]
+    with ProcessPoolExecutor(workers, get_context("spawn")) as pool:
+        done = pool.map(work, plan, [runs] * len(plan))
+        return [_told(i, len(plan), result) for i, result in enumerate(done, 1)]
+
+
+def _told(place: int, total: int, result: Result) -> Result:
+    name = f"{result['label']}, {result['data']}, seed {result['seed']}"
+    print(f"{place:3d} of {total}: {name} ({result['seconds']:.0f} s)", flush=True)
+    return result
 
 
 def table_of(file: Path, runs: Path, *, workers: int) -> pd.DataFrame:

@@ -9,9 +9,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +23,7 @@ from unbraid.methods.contract import Method
 from unbraid.metrics.sub_embeddings import compare_slices
 from unbraid.representation import encode
 from unbraid.reproduce.results import publish
+from unbraid.reproduce.runs import gather
 from unbraid.reproduce.subembeddings_claims import record
 from unbraid.run import Run
 
@@ -113,7 +112,7 @@ def work(setting: Setting, runs: Path) -> dict[str, Any]:
     run = api.fit(method, data, steps=STEPS, batch=BATCH, seed=setting.seed, out=str(runs), threads=1, show=False)
     found = run.path / "subembeddings.json"
     if not found.exists():
-        facts = {"label": setting.label, "variant": setting.variant, "seed": setting.seed}
+        facts = {"label": setting.label, "data": setting.variant, "seed": setting.seed}
         facts |= {"probes": probes(run, method, data), "terms": late(run)}
         run.write_json(found.name, facts | {"seconds": time.process_time() - start})
     return {**json.loads(found.read_text()), "path": str(run.path)}
@@ -144,17 +143,5 @@ def main(out: Path, runs: Path, *, workers: int = 2) -> None:
     """Trains and probes what is missing, then writes subembeddings.md and subembeddings.json."""
     for variant in SEEDS:  # what is missing is said before anything is trained
         api.load_data("mnist_stl10", variant=variant, **DATA)
-    plan = list(settings())
-    if workers == 1:
-        found = [_told(i, len(plan), work(setting, runs)) for i, setting in enumerate(plan, 1)]
-    else:
-        with ProcessPoolExecutor(workers, get_context("spawn")) as pool:
-            done = pool.map(work, plan, [runs] * len(plan))
-            found = [_told(i, len(plan), result) for i, result in enumerate(done, 1)]
+    found = gather(work, list(settings()), runs, workers=workers)
     publish(record(found, out, steps=STEPS, width=WIDTH), out, "subembeddings")
-
-
-def _told(place: int, total: int, result: dict[str, Any]) -> dict[str, Any]:
-    name = f"{result['label']}, {result['variant']}, seed {result['seed']}"
-    print(f"{place:3d} of {total}: {name} ({result['seconds']:.0f} s)", flush=True)
-    return result

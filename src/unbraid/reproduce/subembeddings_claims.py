@@ -4,18 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.stats import f, t
+from scipy.stats import f
 
-from unbraid.reproduce.results import Claim, Record, Verdict, positive
+from unbraid.reproduce.results import Claim, Numbers, Record, Result, interval, judge, positive
 from unbraid.reproduce.subembeddings_figures import draw
 from unbraid.reproduce.subembeddings_tables import tables
 
-Result = dict[str, Any]
-Numbers = NDArray[np.float64]
 ABOUT = """
 Digits on dimmed CIFAR-10 photographs at 32x32 (brightness 0.7: at natural brightness a small network learns the
 background and leaves the digit at chance), four convolutions of {width} to {top} channels, r of {top}, z of 16
@@ -35,7 +31,7 @@ class Results:
         self.found = sorted(found, key=lambda result: int(result["seed"]))
 
     def of(self, label: str, variant: str = "dc-bc") -> list[Result]:
-        return [r for r in self.found if (r["label"], r["variant"]) == (label, variant)]
+        return [r for r in self.found if (r["label"], r["data"]) == (label, variant)]
 
     def accuracy(self, label: str, block: str, task: str, variant: str = "dc-bc") -> Numbers:
         score = f"probes_{block[0]}"
@@ -56,24 +52,6 @@ class Results:
 
     def term(self, label: str, name: str) -> Numbers:
         return np.array([r["terms"][name] for r in self.of(label)])
-
-
-def interval(margins: Numbers) -> tuple[float, float]:
-    """Student's t over seeds; nothing for a single one."""
-    n, mean = len(margins), float(margins.mean())
-    if n < 2:
-        return float("nan"), float("nan")
-    reach = float(t.ppf(0.975, n - 1) * margins.std(ddof=1) / n**0.5)
-    return mean - reach, mean + reach
-
-
-def judge(id: str, paper: str, ours: str, *margins: Numbers, note: str = "") -> Claim:
-    """A claim that holds when every margin is above zero; the interval shown is that of the least."""
-    found = [interval(np.asarray(margin, float)) for margin in margins]
-    verdicts: list[Verdict] = [positive(*pair) for pair in found]
-    verdict: Verdict = "not shown" if "not shown" in verdicts else "unclear" if "unclear" in verdicts else "shown"
-    low, high = min(found)
-    return Claim(id, paper, ours, low, high, min(len(m) for m in margins), verdict, note)
 
 
 def record(found: Sequence[Result], out: Path, *, steps: int, width: int) -> Record:

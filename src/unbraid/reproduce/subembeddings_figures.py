@@ -15,9 +15,9 @@ def draw(found: Sequence[dict[str, Any]], out: Path) -> list[tuple[str, str]]:
     """Writes the pictures beside the page and gives captions and paths."""
     folder = out / "subembeddings"
     folder.mkdir(parents=True, exist_ok=True)
-    first = {r["label"]: Path(r["path"]) for r in found if (r["seed"], r["variant"]) == (0, "dc-bc")}
+    first = {r["label"]: Path(r["path"]) for r in found if (r["seed"], r["data"]) == (0, "dc-bc")}
     _curves({label: first[label] for label in STRENGTHS if label in first}, folder / "infomin.png")
-    _gaps([r for r in found if r["variant"] == "dc-bc" and "probes_z" in r["probes"]], folder / "gaps.png")
+    _gaps([r for r in found if r["data"] == "dc-bc" and "probes_z" in r["probes"]], folder / "gaps.png")
     return [
         ("Figure 5: InfoMax (to fall) and InfoMin (to rise) over training, seed 0", "subembeddings/infomin.png"),
         ("Signed gaps z0 - z1 of every run; the diagonal is above left or below right", "subembeddings/gaps.png"),

@@ -82,7 +82,7 @@ def accuracies(
                 values = [_value(result, block, task) for result in found if _is(result, label, variant)]
                 row.append(_cell(values, _paper(paper, block, place)))
         rows.append(row)
-    counts = Counter(result["label"] for result in found if result["variant"] == variant)
+    counts = Counter(result["label"] for result in found if result["data"] == variant)
     seeds = ", ".join(f"{label} {counts[label]}" for label in labels)
     return Table(title, columns, rows, f"{NOTE} Seeds: {seeds}.")
 
@@ -146,7 +146,7 @@ def losses(found: Sequence[Result]) -> Table:
 
 
 def _is(result: Result, label: str, variant: str) -> bool:
-    return (result["label"], result["variant"]) == (label, variant)
+    return (result["label"], result["data"]) == (label, variant)
 
 
 def _value(result: Result, block: str, task: str) -> float:
