@@ -35,9 +35,9 @@ def batch_of(method: Method[Any], step: int = 0) -> Batch:
     return sampler(TABLE, method.eats, batch=16, seed=0)(step).on("cpu")
 
 
-def losses(method: Method[Any], seed: int) -> dict[str, float]:
+def losses(method: Method[Any], seed: int, step: int = 0) -> dict[str, float]:
     torch.manual_seed(seed)
-    return {name: loss.value.item() for name, loss in method.losses(batch_of(method, seed), 0).items()}
+    return {name: loss.value.item() for name, loss in method.losses(batch_of(method, step), 0).items()}
 
 
 @pytest.mark.parametrize("name", TRAINED)
@@ -89,8 +89,9 @@ def test_terms_are_finite_detached_scalars_with_names(name: str) -> None:
 
 @pytest.mark.parametrize("name", TRAINED)
 def test_the_same_seed_gives_the_same_loss_and_another_seed_another(name: str) -> None:
+    draws = bool(build(name).posterior(images(build(name), TABLE, batch_rows(TABLE, 2))))  # its code is Gaussian
     assert losses(build(name), 1) == losses(build(name), 1)
-    assert losses(build(name), 1) != losses(build(name), 2)
+    assert losses(build(name), 1) != losses(build(name), 2, step=0 if draws else 1)
 
 
 @pytest.mark.parametrize("name", NAMES)
