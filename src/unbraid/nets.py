@@ -108,14 +108,11 @@ class Translator(nn.Module):
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(0)
             down = [nn.Conv2d(shape[0], width, 4, 2, 1), nn.ReLU(), nn.Conv2d(width, 2 * width, 4, 2, 1), nn.ReLU()]
-            up = [
-                nn.ConvTranspose2d(2 * width, width, 4, 2, 1),
-                nn.ReLU(),
-                nn.ConvTranspose2d(width, shape[0], 4, 2, 1),
-            ]
-        nn.init.zeros_(up[-1].weight)
-        nn.init.zeros_(up[-1].bias)
-        self.net = nn.Sequential(*down, *up)
+            up = [nn.ConvTranspose2d(2 * width, width, 4, 2, 1), nn.ReLU()]
+            last = nn.ConvTranspose2d(width, shape[0], 4, 2, 1)
+        for parameter in last.parameters():
+            nn.init.zeros_(parameter)
+        self.net = nn.Sequential(*down, *up, last)
 
     def forward(self, u: Tensor) -> Tensor:
         """[b, c, h, w] -> [b, c, h, w]"""

@@ -162,11 +162,13 @@ def stops(codes: NDArray[Any], quantiles: tuple[float, float] = QUANTILES) -> ND
     are codes of images, at even ranks along their first principal axis.
     """
     if codes.shape[1] == 1:
-        return np.linspace(*np.quantile(codes, quantiles, axis=0), SWEEP)
+        low, high = np.quantile(codes, quantiles, axis=0)
+        return np.linspace(low, high, SWEEP)
     centred = codes - codes.mean(0)
     axis = np.linalg.svd(centred, full_matrices=False)[2][0]
     axis *= np.sign(axis[np.abs(axis).argmax()])
-    places = np.linspace(*np.array(quantiles) * (len(codes) - 1), SWEEP).round().astype(int)
+    first, last = (q * (len(codes) - 1) for q in quantiles)
+    places = np.linspace(first, last, SWEEP).round().astype(int)
     stopped: NDArray[Any] = codes[np.argsort(centred @ axis, kind="stable")[places]]
     return stopped
 

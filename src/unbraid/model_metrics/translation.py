@@ -38,7 +38,7 @@ def translation(
     rng: np.random.Generator,
     *,
     steps: int = 30,
-    alpha: float = 3.0,
+    alpha: float = 1.0,
     batch: int = 64,
     repeats: int = 3,
     width: int = 16,
@@ -48,7 +48,7 @@ def translation(
 
     Args:
         steps: gradient steps of the translator (s in the paper)
-        alpha: rate of these steps, for the mean loss over pixels
+        alpha: rate of these steps, for the mean loss over pixels; at 3 some of them diverge
         batch: images that the translator learns from, and as many others that it is tried on
         repeats: pairs of values for each feature; the interval is over these
         width: channels of the translator's first convolution

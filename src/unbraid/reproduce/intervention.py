@@ -3,20 +3,15 @@
 Plans the runs, trains what has not been trained, evaluates each once on held-out rows with independent factors, and
 writes intervention.md and intervention.json.
 
-    python -m unbraid.reproduce.intervention [--out docs/results] [--runs runs/intervention] [--workers 2]
-
 MNIST is taken from the data root (UNBRAID_DATA); the geometries of 3D Shapes are rendered once and kept there.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import time
 from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +25,7 @@ from unbraid.metrics.suite import entry
 from unbraid.model_metrics.contract import measure
 from unbraid.reproduce.intervention_claims import record
 from unbraid.reproduce.results import publish
+from unbraid.reproduce.runs import gather
 from unbraid.run import Run
 
 SEEDS = (0, 1, 2)
@@ -140,27 +136,5 @@ def main(out: Path, runs: Path, *, workers: int = 2) -> None:
     """Trains and evaluates what is missing, then writes intervention.md and intervention.json."""
     if not (data_root() / "mnist").is_dir():
         raise Problem(f"{data_root()} needs the folder mnist: set UNBRAID_DATA to a folder that has it")
-    plan = list(settings())
-    if workers == 1:
-        found = [_told(i, len(plan), work(setting, runs)) for i, setting in enumerate(plan, 1)]
-    else:
-        with ProcessPoolExecutor(workers, get_context("spawn")) as pool:
-            done = pool.map(work, plan, [runs] * len(plan))
-            found = [_told(i, len(plan), result) for i, result in enumerate(done, 1)]
+    found = gather(work, list(settings()), runs, workers=workers)
     publish(record(found, out), out, "intervention")
-
-
-def _told(place: int, total: int, result: dict[str, Any]) -> dict[str, Any]:
-    kind = "correlated" if result["correlated"] else "independent"
-    name = f"{result['label']}, {result['data']}, {kind}, seed {result['seed']}"
-    print(f"{place:3d} of {total}: {name} ({result['seconds']:.0f} s)", flush=True)
-    return result
-
-
-if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description="Reproduce the comparison of methods under correlated factors.")
-    parser.add_argument("--out", type=Path, default=Path("docs/results"))
-    parser.add_argument("--runs", type=Path, default=Path("runs/intervention"))
-    parser.add_argument("--workers", type=int, default=2)
-    given = parser.parse_args()
-    main(given.out, given.runs, workers=given.workers)

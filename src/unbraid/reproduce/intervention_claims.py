@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from scipy.stats import spearmanr
 
-from unbraid.reproduce.contrastive_claims import interval
+from unbraid.reproduce import results
 from unbraid.reproduce.intervention_figures import draw
-from unbraid.reproduce.results import Claim, Record, Table, Verdict, positive
+from unbraid.reproduce.results import Claim, Numbers, Record, Result, Table
 
-Result = dict[str, Any]
-Numbers = np.ndarray[Any, np.dtype[np.float64]]
 ABOUT = """
 Pictures of 32 x 32 (rendered dSprites and 3D Shapes) and 28 x 28 (real MNIST digits in ten hues), networks of the
 paper's shape with half of its channels, Adam at 1e-3 (the weight network at 1e-4, keeping the paper's ratio), batches
@@ -78,28 +77,18 @@ def value(result: Result, name: str, part: str | None = None) -> float:
     return float("nan") if number is None else float(number)
 
 
-def judge(id: str, paper: str, ours: str, *margins: Numbers) -> Claim:
-    """A claim that holds when every margin is above zero; the interval shown is that of the least."""
-    found = [interval(margin) for margin in margins]
-    return _claim(id, paper, ours, found, min(len(m) for m in margins))
-
-
-def _claim(id: str, paper: str, ours: str, found: list[tuple[float, float]], seeds: int) -> Claim:
-    verdicts: list[Verdict] = [positive(*pair) for pair in found]
-    verdict: Verdict = "not shown" if "not shown" in verdicts else "unclear" if "unclear" in verdicts else "shown"
-    low, high = min(found)
-    return Claim(id, paper, ours, low, high, seeds, verdict, "" if verdict == "shown" else NOTES.get(id, ""))
+judge, decide = partial(results.judge, notes=NOTES), partial(results.decide, notes=NOTES)
 
 
 def record(found: Sequence[Result], out: Path) -> Record:
-    results = Results(found)
+    r = Results(found)
     return Record(
         title="Correlated factors, small: disentanglement by intervention",
         about=ABOUT,
         command="unbraid reproduce intervention",
         seconds=sum(result["seconds"] for result in found),
-        claims=claims(results),
-        tables=[*(scores(results, data) for data in SETS), digits(results), agreement(results), costs(results)],
+        claims=claims(r),
+        tables=[*(scores(r, data) for data in SETS), digits(r), agreement(r), costs(r)],
         pictures=draw(found, out),
     )
 
@@ -166,7 +155,7 @@ def translation_agrees(r: Results) -> Claim:
             told.append(f"{metric.upper()} on {name} {rho:.2f}")
     paper = "translation difficulty agrees with DCI, SAP and IRS over FactorVAE models (figure 3)"
     ours = f"Spearman of -translation with {', '.join(told)}; {min(models)} models each (above 0.4 is asked for)"
-    return _claim("004-5", paper, ours, found, len({run["seed"] for run in r.found}))
+    return decide("004-5", paper, ours, found, len({run["seed"] for run in r.found}))
 
 
 def rank_correlation(runs: Sequence[Result], metric: str, draws: int = 500) -> tuple[float, float, float]:
