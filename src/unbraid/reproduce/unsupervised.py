@@ -57,7 +57,7 @@ ABOUT = """
 {runs} models: six objectives, three strengths, {seeds} seeds, rendered dSprites and 3D Shapes at 32x32, half-width
 networks, 3,000 steps at learning rate 1e-3 (the study: 12,600 models, seven data sets, 64x64, 300,000 steps at 1e-4).
 Absolute values are not expected to match at a hundredth of the training; signs and orderings are what is tested.
-Intervals are 95 % by bootstrap over seeds.
+Intervals are 95 % by bootstrap over seeds. The hours are by the clock, on a machine that did other things besides.
 """
 
 
