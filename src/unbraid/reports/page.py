@@ -20,7 +20,8 @@ body { font: 15px/1.5 system-ui, sans-serif; color: #1f2933; background: #fff; m
        padding: 0 1.2rem; }
 h1 { font-size: 1.6rem; margin-bottom: .2rem; } h2 { font-size: 1.15rem; margin-top: 2.2rem; }
 pre { background: #f3f5f7; padding: .8rem 1rem; border-radius: 6px; white-space: pre-wrap; font-size: .85rem; }
-table { border-collapse: collapse; } td, th { padding: .3rem .9rem .3rem 0; text-align: left; vertical-align: top; }
+table { border-collapse: collapse; display: block; overflow-x: auto; }
+td, th { padding: .3rem .9rem .3rem 0; text-align: left; vertical-align: top; }
 td.number { font-variant-numeric: tabular-nums; white-space: nowrap; } th { color: #52606d; font-weight: 600; }
 tr { border-bottom: 1px solid #e4e7eb; } .note { color: #52606d; font-size: .88rem; max-width: 46rem; }
 .warning { color: #8a5300; font-size: .85rem; } svg { max-width: 100%; height: auto; }
