@@ -72,6 +72,14 @@ def test_claims_are_not_shown_where_they_do_not_hold() -> None:
     assert verdicts(efficient)["001-7"].verdict == "not shown"
 
 
+def test_a_trend_that_a_third_of_the_objectives_contradict_is_unclear() -> None:
+    table = runs(setting=0.5, noise=1.0)
+    contrary = table["objective"].isin(["factor_vae", "dip_vae dip_variant=i"])
+    assert contrary.any()
+    table.loc[contrary, "total_correlation.sampled"] *= -1
+    assert verdicts(table)["001-1 (sampled)"].verdict == "unclear"
+
+
 def test_the_theorem_is_shown_by_numbers() -> None:
     claim = impossibility_claim()
     assert claim.verdict == "shown", claim.ours
@@ -92,7 +100,7 @@ def test_a_record_is_published_as_page_and_json(tmp_path: Path) -> None:
     assert {"claims", "tables", "command", "commit", "seconds"} <= content.keys()
     page = (tmp_path / "x.md").read_text()
     assert "2.0 hours of one core" in page
-    assert "| 001-x | a \\| b | c why |" in page
+    assert "| 001-x | a \\| b | c. why |" in page
     assert "| 0.123 |" in page
     for _, path in pictures:
         assert (tmp_path / path).stat().st_size > 5000

@@ -122,7 +122,7 @@ def _page(record: Record) -> str:
     ]
     header = ["id", "the paper", "here", "interval", "seeds", "verdict"]
     rows = [
-        [c.id, c.paper, c.ours + (f" {c.note}" if c.note else ""), _interval(c), c.seeds, f"**{c.verdict}**"]
+        [c.id, c.paper, c.ours + (f". {c.note.strip()}" if c.note else ""), _interval(c), c.seeds, f"**{c.verdict}**"]
         for c in record.claims
     ]
     lines += _markdown(header, rows)

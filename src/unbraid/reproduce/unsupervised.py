@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -53,6 +54,14 @@ def main(out: Path, runs: Path, *, workers: int = 2) -> None:
     publish(record, out, "unsupervised")
 
 
+NOTES = {  # what was found when a claim that is not shown was looked into
+    "sampled": "FactorVAE and DIP-VAE are at the floor of the estimator on dSprites with the weakest setting already "
+    "(about 0.01 nats; 3,000 codes of independent latents give 0.008); that FactorVAE's rises on 3D Shapes with "
+    "gamma is presumably its critic, which 3,000 steps do not let follow.",
+    "mean": "",
+    "selection": "At this length of training the strength moves KL, reconstruction and scores together, which makes "
+    "the first two better guides than they were in the study.",
+}
 ABOUT = """
 {runs} models: six objectives, three strengths, {seeds} seeds, rendered dSprites and 3D Shapes at 32x32, half-width
 networks, 3,000 steps at learning rate 1e-3 (the study: 12,600 models, seven data sets, 64x64, 300,000 steps at 1e-4).
@@ -69,7 +78,7 @@ def study_claims(table: pd.DataFrame, rng: np.random.Generator) -> list[Claim]:
         _explained(table, rng),
         _overlap(table, rng),
         _selection(table, rng),
-        _transfer(table, rng),
+        *_transfer(table, rng),
         _efficiency(table, rng),
     ]
 
@@ -102,8 +111,8 @@ def _total_correlation(table: pd.DataFrame, rng: np.random.Generator) -> list[Cl
                 low=sign * (low if sign > 0 else high),
                 high=sign * (high if sign > 0 else low),
                 seeds=table["seed"].nunique(),
-                verdict=positive(low, high),
-                note=f"Left out: {', '.join(left_out)}.",
+                verdict="unclear" if low > 0 and right.mean() < 0.75 else positive(low, high),
+                note=f"Left out: {', '.join(left_out)}. Three quarters of the signs must be right. {NOTES[which]}",
             )
         )
     return found
@@ -174,7 +183,9 @@ def _overlap(table: pd.DataFrame, rng: np.random.Generator) -> Claim:
     def over_data(t: pd.DataFrame, number: Callable[[pd.DataFrame, str], float]) -> float:
         return float(np.mean([number(part, m) for _, part in t.groupby("data") for m in METRICS]))
 
-    value, low, high = _estimate(table, partial(over_data, number=analyse.seed_beats_strength), rng)
+    value = over_data(table, analyse.seed_beats_strength)
+    without = [over_data(table[table["seed"] != seed], analyse.seed_beats_strength) for seed in table["seed"].unique()]
+    low, high = min(without), max(without)
     shared = over_data(table, analyse.overlaps)
     return Claim(
         id="001-4",
@@ -185,6 +196,7 @@ def _overlap(table: pd.DataFrame, rng: np.random.Generator) -> Claim:
         high=high,
         seeds=table["seed"].nunique(),
         verdict="shown" if shared > 0.5 and low > 0.05 else positive(low - 0.05, high - 0.05),
+        note="The interval is the range when one seed is left out: a draw that repeats a seed has fewer such pairs.",
     )
 
 
@@ -207,32 +219,38 @@ def _selection(table: pd.DataFrame, rng: np.random.Generator) -> Claim:
         high=high,
         seeds=table["seed"].nunique(),
         verdict=positive(low, high),
+        note="" if low > 0 else NOTES["selection"],
     )
 
 
-def _transfer(table: pd.DataFrame, rng: np.random.Generator) -> Claim:
-    kinds = [(False, False), (True, False), (True, True)]
+def _transfer(table: pd.DataFrame, rng: np.random.Generator) -> list[Claim]:
+    kinds = {"new seed": (False, False), "other data": (True, False), "other data and metric": (True, True)}
+    paper = {"new seed": 0.807, "other data": 0.593, "other data and metric": 0.549}
 
-    def rates(t: pd.DataFrame) -> list[float]:
-        return [analyse.transfer(t, METRICS, other_data=d, other_score=s) for d, s in kinds]
+    def rate(t: pd.DataFrame, kind: str) -> float:
+        other_data, other_score = kinds[kind]
+        return analyse.transfer(t, METRICS, other_data=other_data, other_score=other_score)
 
-    def drop(t: pd.DataFrame) -> float:
-        same, other, both = rates(t)
-        return min(same - other, other - both)
+    def drop(t: pd.DataFrame, before: str, after: str) -> float:
+        return rate(t, before) - rate(t, after)
 
-    same, other, both = rates(table)
-    _, low, high = analyse.over_seeds(table, drop, rng, 50)
-    return Claim(
-        id="001-6",
-        paper="a transferred choice beats a random one in 80.7 % (other seed), 59.3 % (other data), 54.9 % (other "
-        "data and metric)",
-        ours=f"{same:.1%}, {other:.1%}, {both:.1%}",
-        low=low,
-        high=high,
-        seeds=table["seed"].nunique(),
-        verdict="shown" if same > other > both and low > -0.05 else positive(low, high),
-        note="The interval is of the smaller of the two drops.",
-    )
+    found = []
+    for before, after in pairwise(kinds):
+        _, low, high = analyse.over_seeds(table, partial(drop, before=before, after=after), rng, 50)
+        found.append(
+            Claim(
+                id=f"001-6 ({after})",
+                paper=f"a transferred choice beats a random one in {paper[before]:.1%} ({before}), {paper[after]:.1%} "
+                f"({after})",
+                ours=f"{rate(table, before):.1%}, {rate(table, after):.1%}",
+                low=low,
+                high=high,
+                seeds=table["seed"].nunique(),
+                verdict=positive(low, high),
+                note="The interval is of the drop.",
+            )
+        )
+    return found
 
 
 def _efficiency(table: pd.DataFrame, rng: np.random.Generator) -> Claim:
