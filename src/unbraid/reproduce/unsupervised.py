@@ -113,7 +113,8 @@ def _total_correlation(table: pd.DataFrame, rng: np.random.Generator) -> list[Cl
                 high=sign * (high if sign > 0 else low),
                 seeds=table["seed"].nunique(),
                 verdict="unclear" if low > 0 and right.mean() < 0.75 else positive(low, high),
-                note=f"Left out: {', '.join(left_out)}. Three quarters of the signs must be right (set after a look). {NOTES[which]}",
+                note=f"Left out: {', '.join(left_out)}. Three quarters of the signs must be right (set after a look). "
+                + NOTES[which],
             )
         )
     return found
