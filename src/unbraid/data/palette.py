@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 GROUNDS = np.array(
-    [(160, 0, 0), (0, 110, 0), (0, 0, 190), (0, 130, 130), (140, 120, 0), (140, 0, 140)],
+    [(160, 0, 0), (0, 110, 0), (0, 0, 190), (0, 140, 140), (150, 130, 0), (155, 0, 155)],
     np.float32,
 )
 DIGITS = np.array(

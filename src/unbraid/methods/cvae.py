@@ -71,7 +71,7 @@ class CVAE(Method[TargetBackground]):
     def losses(self, batch: TargetBackground, step: int) -> dict[str, Loss]:
         bound = reference.l_vae(self.encoder, self.decoder, batch, self.salient)
         l_vae = bound.rec + self.beta * bound.kl
-        shuffled = bound.s_x[torch.randperm(len(bound.s_x))]  # [b, salient]
+        shuffled = bound.s_x[torch.randperm(len(bound.s_x), device=bound.s_x.device)]  # [b, salient]
         joint, product = self._logit(bound.s_x, bound.z_x), self._logit(shuffled, bound.z_x)  # [b]
         tc = joint.mean()
         critic = F.softplus(-joint).mean() + F.softplus(product).mean()

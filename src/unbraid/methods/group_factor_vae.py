@@ -80,7 +80,7 @@ class GroupFactorVAE(Method[Images]):
 
     def exchange(self, z: Tensor) -> Tensor:
         """Each feature shuffled over the batch as a whole. [b, features * dims] -> [b, features * dims]"""
-        return torch.cat([feature[torch.randperm(len(z))] for feature in z.chunk(self.features, 1)], 1)
+        return torch.cat([feature[torch.randperm(len(z), device=z.device)] for feature in z.chunk(self.features, 1)], 1)
 
     def _logit(self, z: Tensor) -> Tensor:
         """log D(z) - log(1 - D(z)). [b, features * dims] -> [b]"""

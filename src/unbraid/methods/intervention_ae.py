@@ -114,7 +114,8 @@ class InterventionAE(Method[Images]):
         chosen = torch.randint(self.features, (len(x), 1), device=x.device) == torch.arange(
             self.features, device=x.device
         )
-        changed = torch.sigmoid(self.draw(intervention.intervene(z, z[torch.randperm(len(x))], chosen)))  # x'
+        other = z[torch.randperm(len(x), device=x.device)]  # z^r
+        changed = torch.sigmoid(self.draw(intervention.intervene(z, other, chosen)))  # x'
         returned = self.draw(intervention.intervene(self.code(changed), z, chosen))  # x''
         l_rec = intervention.cross_entropy(reconstruction, x)
         l_in = intervention.cross_entropy(returned, x)
@@ -138,7 +139,7 @@ class InterventionAE(Method[Images]):
         b = len(z)
         feature = torch.randint(self.features, ())
         chosen = (torch.arange(self.features, device=z.device) == feature.to(z.device)).expand(b, -1)
-        first, second = torch.randperm(b)[:2]
+        first, second = torch.randperm(b, device=z.device)[:2]
         u, v = (torch.sigmoid(self.draw(intervention.intervene(z, z[i : i + 1], chosen))) for i in (first, second))
         learned = intervention.adapted(
             self.translator,
