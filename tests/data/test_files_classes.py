@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from unbraid.data import backgrounds
 from unbraid.data.batch import Views
 from unbraid.data.cifar10 import CIFAR10, CLASSES
 from unbraid.data.labels import Classed
@@ -167,6 +168,14 @@ def test_cifar10_pictures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, packe
     assert shades(table) == [number * 20 + i for number in range(10) for i in range(2)]
     assert values(table) == [[number] for number in range(10) for _ in range(2)]
     assert values(table.test) == [[number] for number in range(10)]
+
+
+def test_cifar10_zip_in_the_root(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(CIFAR10, "per_class", (("train", 2), ("test", 1)))
+    write_cifar_files(tmp_path / "cifar")
+    shutil.make_archive(str(root / "cifar10-images"), "zip", tmp_path / "cifar")
+    assert shades(CIFAR10()) == [number * 20 + i for number in range(10) for i in range(2)]
+    assert backgrounds.load("cifar10", 32).labels.tolist() == [*np.arange(20) // 2, *range(10)]
 
 
 def test_cifar10_refused(tmp_path: Path, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:

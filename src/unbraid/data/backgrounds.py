@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from unbraid.data.cifar10 import CIFAR10
+from unbraid.data.cifar10 import CIFAR10, PICTURES
 from unbraid.data.labels import Classed
-from unbraid.data.roots import place
+from unbraid.data.roots import data_root, place
 from unbraid.data.stl10 import STL10
 from unbraid.data.table import Bytes, Rows
 from unbraid.errors import Problem, unknown
@@ -47,7 +47,7 @@ def load(name: str, size: int) -> Backgrounds:
     """The pictures of 'stl10' or 'cifar10' at 64 x 64 or 32 x 32."""
     if name not in SETS:
         raise unknown("set of backgrounds", name, SETS)
-    if not place(name, "").exists():
+    if not place(name, "").exists() and not (name == "cifar10" and (data_root() / PICTURES).exists()):
         other = "cifar10" if name == "stl10" else "stl10"
         raise Problem(
             f"{place(name, '')} does not exist: run `unbraid data fetch {name}`, or put the files of {name} there, "

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from unbraid.data.files import Archive, choice, either, read_raw
 from unbraid.data.labels import Classed
 from unbraid.data.pictures import Kept, Reader, at_size, decode
-from unbraid.data.roots import place
+from unbraid.data.roots import data_root, place
 from unbraid.data.table import Bytes, Factor, Rows
 from unbraid.errors import Problem
 
@@ -28,7 +28,7 @@ class CIFAR10(Classed):
     Pictures in a folder or zip are named train/<class>/<any name> and test/<class>/<any name>, 5,000 and 1,000 a class.
 
     Args:
-        path: folder of data_batch_1.bin etc., or of pictures, or a zip; empty: the folder cifar10 in the data root
+        path: folder of data_batch_1.bin etc. or of pictures, or a zip; empty: cifar10 or cifar10-images.zip in the root
         split: train or test
         size: height and width in pixels; the files have 32
     """
@@ -44,7 +44,8 @@ class CIFAR10(Classed):
 
     def __init__(self, *, path: str = "", split: Literal["train", "test"] = "train", size: int = 32) -> None:
         per_class = choice("split", split, self.per_class)
-        where = find(place(self.name, path))
+        folder = place(self.name, path)
+        where = find(folder if path or folder.exists() else either(data_root(), (self.name, PICTURES), self.name))
         if (where / FILES["train"][0]).exists():
             read, self.labels = read_batches([where / name for name in FILES[split]], self.per_file)
         else:

@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unbraid.data import digits
-from unbraid.data.cifar10 import CIFAR10, PICTURES
-from unbraid.data.roots import data_root, place
+from unbraid.data.cifar10 import CIFAR10
 from unbraid.data.table import Bytes, Factor, Rows, Table, Values
 from unbraid.errors import Problem
 
@@ -23,7 +22,7 @@ class PhotoMNIST(Table):
     """Rows are digits on photographs of CIFAR-10, in grey; `background` has other photographs.
 
     Args:
-        path: folder or zip of CIFAR-10; empty: the folder cifar10 in the data root, or cifar10-images.zip there
+        path: folder or zip of CIFAR-10; empty: cifar10 or cifar10-images.zip in the data root
         ratio: rho, the share of the photograph in the sum
         per_class: number of target rows of each digit, fewer where there are fewer
         photographs: number of rows of the background
@@ -43,7 +42,7 @@ class PhotoMNIST(Table):
             raise Problem(f"ratio is {ratio}: the share of the photograph lies between 0 and 1")
         if min(per_class, photographs) < 1:
             raise Problem(f"per_class and photographs must be at least 1, not {per_class} and {photographs}")
-        whole = CIFAR10(path=path or _where())
+        whole = CIFAR10(path=path)
         rng = np.random.default_rng(draw)
         images, labels, *_ = digits.load()
         per_class = min(per_class, int(np.bincount(labels).min()))
@@ -88,8 +87,3 @@ class Photographs(Table):
         grey = np.einsum("nchw,c->nhw", self.whole.images(self.chosen[rows]).astype(np.float32), GREY)
         pixels: Bytes = np.rint(grey)[:, None].astype(np.uint8)
         return pixels
-
-
-def _where() -> str:
-    folder, pictures = place(CIFAR10.name, ""), data_root() / PICTURES
-    return str(pictures) if pictures.exists() and not folder.exists() else ""
