@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -33,10 +34,11 @@ def score(run: Run, *, block: str | None = None, metrics: list[str] | None = Non
     of_model = [name for name in metrics or () if name in catalogue.of_models()]
     of_codes = None if metrics is None else [name for name in metrics if name not in of_model]
     scores: dict[str, Score] = {}
-    if of_codes is None or of_codes:
+    arrays = run.arrays("codes.npz") if metrics is None else {}
+    just_classes = "background_rows" in arrays and arrays["factors"].shape[1] == 1  # no factors to tell apart
+    if of_codes or (of_codes is None and not just_classes):
         scores = score_file(run.path / "codes.npz", block=block, metrics=of_codes, seed=seed)
     if metrics is None:
-        arrays = run.arrays("codes.npz")
         scores |= (
             score_labelled(arrays, seed=seed) | score_two_sets(arrays, seed=seed) | score_slices(arrays, seed=seed)
         )
@@ -60,13 +62,14 @@ def score_file(
 ) -> dict[str, Score]:
     """Scores an npz file with the arrays `codes` [n, d] (or `codes_<block>`) and `factors` [n, k]."""
     arrays = read_arrays(Path(path))
-    codes, units = _codes(arrays, block, Path(path))
+    name, codes, units = _codes(arrays, block, Path(path))
     if "factors" not in arrays:
         raise Problem(f"{path} has no array 'factors' [n, k]: there is nothing to score the codes against")
     if arrays["factors"].ndim == 2 and arrays["factors"].shape[1] == 0:
         return {}
-    names = [str(name) for name in arrays["factor_names"]] if "factor_names" in arrays else None
-    return score_arrays(codes, arrays["factors"], metrics=metrics, seed=seed, names=names, units=units)
+    names = [str(factor) for factor in arrays["factor_names"]] if "factor_names" in arrays else None
+    scores = score_arrays(codes, arrays["factors"], metrics=metrics, seed=seed, names=names, units=units)
+    return {metric: replace(s, params={**s.params, "block": name}) for metric, s in scores.items()} if name else scores
 
 
 def score_two_sets(arrays: dict[str, NDArray[Any]], *, seed: int = 0) -> dict[str, Score]:
@@ -114,14 +117,16 @@ def score_slices(arrays: dict[str, NDArray[Any]], *, seed: int = 0) -> dict[str,
     return compare_slices(blocks, arrays["factors"][:, [names.index(task) for task in tasks]], tasks, seed=seed)
 
 
-def _codes(arrays: dict[str, NDArray[Any]], block: str | None, path: Path) -> tuple[NDArray[np.floating[Any]], Units]:
-    """The codes of a block, and the feature that each of its latents belongs to where features have several."""
+def _codes(
+    arrays: dict[str, NDArray[Any]], block: str | None, path: Path
+) -> tuple[str, NDArray[np.floating[Any]], Units]:
+    """A block's name, its codes, and the feature that each of its latents belongs to where features have several."""
     blocks = {name.removeprefix("codes_"): array for name, array in arrays.items() if name.startswith("codes_")}
     if block is None and "codes" in arrays:
-        return arrays["codes"], None
+        return "", arrays["codes"], None
     if not blocks:
         raise Problem(f"{path} has no array 'codes' [n, d]; it has: {', '.join(arrays) or 'nothing'}")
     if block is not None and block not in blocks:
         raise Problem(f"{path} has no block '{block}'; it has: {', '.join(blocks)}")
     name = block or next(iter(blocks))
-    return blocks[name], arrays[f"units_{name}"].tolist() if f"units_{name}" in arrays else None
+    return name, blocks[name], arrays[f"units_{name}"].tolist() if f"units_{name}" in arrays else None

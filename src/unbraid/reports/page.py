@@ -88,8 +88,13 @@ def _scores(scores: dict[str, dict[str, Any]], codes: dict[str, NDArray[Any]]) -
             f'<td class="note">{meaning}</td></tr>'
         )
     n = len(codes["factors"])
-    cautions = dict.fromkeys(text for score in scores.values() for text in score["warnings"])
-    beware = "".join(f'<div class="warning">{escape(text)}</div>' for text in cautions)
+    cautions: dict[str, list[str]] = {}
+    for name, score in scores.items():
+        for text in score["warnings"]:
+            cautions.setdefault(text, []).append(name)
+    beware = "".join(
+        f'<div class="warning">{escape(", ".join(names))}: {escape(text)}</div>' for text, names in cautions.items()
+    )
     return (
         "<h2>Scores</h2><table><tr><th>metric</th><th>value</th><th>95 % interval</th><th>by chance</th>"
         f"<th>what it says</th></tr>{''.join(rows)}</table>"
@@ -106,20 +111,23 @@ def _importance(scores: dict[str, dict[str, Any]]) -> str:
     factors = [str(name) for name in scores["dci"]["params"].get("factors", range(values.shape[1]))]
     return (
         "<h2>What predicts each factor</h2>"
-        + figures.heat_map(values, [f"z{i}" for i in range(len(values))], factors, "importance")
+        + figures.heat_map(values, _rows(scores["dci"], len(values)), factors, "importance")
         + '<p class="note">Importance of each latent, or feature, for a predictor of each factor: '
         "what DCI is made of.</p>"
     )
+
+
+def _rows(score: dict[str, Any], count: int) -> list[str]:
+    return [f"{score['params'].get('block', 'z')}{i}" for i in range(count)]
 
 
 def _information(scores: dict[str, dict[str, Any]], codes: dict[str, NDArray[Any]]) -> str:
     matrix, factors = _known(scores, codes)
     if matrix is None:
         return ""
-    latents = [f"z{i}" for i in range(len(matrix))]
     return (
         "<h2>What each latent knows of each factor</h2>"
-        + figures.heat_map(matrix, latents, factors, "nats")
+        + figures.heat_map(matrix, _rows(scores["mig"], len(matrix)), factors, "nats")
         + '<p class="note">Mutual information in nats. A disentangled code has one dark cell in each column, '
         "each in a row of its own.</p>"
     )
