@@ -12,8 +12,8 @@ from torch import Tensor
 
 from unbraid.data.table import Product, Rows, Table
 from unbraid.maths import gaussian
+from unbraid.maths.exchange import alike, swap
 from unbraid.methods.contract import Method
-from unbraid.methods.swap_vae import alike, swap
 
 Look = Callable[[Rows], Tensor]  # rows as the method sees them
 AT_ONCE = 256

@@ -13,7 +13,8 @@ from unbraid.data.sample import sampler
 from unbraid.errors import Problem
 from unbraid.maths.contrast import supcon
 from unbraid.maths.divergence import DIVERGENCES
-from unbraid.methods.swap_vae import SwapVAE, alike, class_average, swap
+from unbraid.maths.exchange import alike, class_average, swap
+from unbraid.methods.swap_vae import SwapVAE
 from unbraid.train import Trainer
 
 TABLE = Squares()

@@ -35,6 +35,7 @@ from unbraid.errors import Problem, unknown
 from unbraid.maths import gaussian, schedule
 from unbraid.maths.contrast import supcon
 from unbraid.maths.divergence import DIVERGENCES
+from unbraid.maths.exchange import alike, class_average, swap
 from unbraid.methods.contract import Group, Loss, Method, minimise
 from unbraid.methods.heads import need_classes
 
@@ -184,27 +185,6 @@ class SwapVAE(Method[Pairs]):
 
 
 COMPARISONS, CODES = ("reconstruction", "input"), ("mean", "sample")
-
-
-def alike(distance: Tensor, k: Tensor, share: float) -> Tensor:
-    """The dimensions taken as unchanged: those of least distance, all but k; at first (share 0) one. -> bool [b, d]"""
-    most = distance.shape[1] - k  # [b]
-    count = (1 + share * (most - 1)).floor().minimum(most)
-    rank = distance.argsort(dim=-1, stable=True).argsort(-1)
-    return rank < count[:, None]
-
-
-def swap(z: Tensor, exchanged: Tensor) -> Tensor:
-    """Codes of all first images and of all second ones, exchanged where asked. [2 b, d], [b, d] -> [2 b, d]"""
-    z1, z2 = z.chunk(2)
-    return torch.where(exchanged.repeat(2, 1), torch.cat([z2, z1]), z)
-
-
-def class_average(mean: Tensor, variance: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
-    """Mean and variance averaged over the samples of each class; those of class -1 stay alone. [b, d] -> [b, d]"""
-    same = (y[:, None] == y) & (y >= 0) | torch.eye(len(y), dtype=torch.bool, device=y.device)
-    weights = same / same.sum(1, keepdim=True)
-    return weights @ mean, weights @ variance
 
 
 def _cross_entropy(logits: Tensor, y: Tensor) -> Tensor:
