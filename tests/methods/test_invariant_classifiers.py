@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -26,13 +27,14 @@ from unbraid.methods.vfae import VFAE
 from unbraid.train import Trainer
 
 TABLE = Squares()
-SPEC = TABLE.spec
+SPEC = replace(TABLE.spec, nuisances=(*TABLE.spec.nuisances, 3))
 
 
 def batch(n: int = 12) -> Labelled:
+    """With a second nuisance of three values beside the table's own."""
     drawn = sampler(TABLE, Labelled, batch=n, seed=0)(0).on("cpu")
     assert isinstance(drawn, Labelled)
-    return drawn
+    return replace(drawn, s=torch.stack([drawn.s[:, 0], torch.arange(n) // 2 % 3], 1))
 
 
 def build(kind: Any, **arguments: Any) -> Any:
@@ -89,7 +91,7 @@ def test_cai_s_encoder_descends_the_class_and_ascends_the_critics() -> None:
     method = build(CAI, gamma=2.5, latents=8, critic_width=6)
     h = F.relu(method.encoder(batch().x))
     ce = F.cross_entropy(method.classifier(h), batch().y)
-    told = F.cross_entropy(method.critics[0](h), batch().s[:, 0])
+    told = sum(F.cross_entropy(method.critics[i](h), batch().s[:, i]) for i in (0, 1))
     encoder, critic = list(method.encoder.parameters()), list(method.critics.parameters())
     explicit = torch.autograd.grad(ce - 2.5 * told, encoder, retain_graph=True)
     critics = torch.autograd.grad(told, critic)
@@ -125,7 +127,7 @@ def test_cvib_s_loss_is_its_equation_and_its_decoder_is_told_the_nuisance() -> N
     torch.manual_seed(1)
     z = mu + (log_var / 2).exp() * torch.randn(12, 6)
     ce = F.cross_entropy(method.classifier(z), y)
-    nuisance = torch.eye(4)[s[:, 0]]
+    nuisance = torch.cat([torch.eye(4)[s[:, 0]], torch.eye(3)[s[:, 1]]], 1)
     rec = F.binary_cross_entropy_with_logits(method.decoder(torch.cat([z, nuisance], 1)), x, reduction="sum") / 12
     expected = ce + 0.2 * rec + 0.5 * kl_between(mu, log_var)
     assert losses(method)["model"].value.item() == pytest.approx(expected.item(), rel=1e-5)
@@ -143,7 +145,7 @@ def test_uai_alternates_and_neither_player_moves_the_other() -> None:
 
 
 def test_uai_s_model_makes_the_disentanglers_predict_noise_on_the_whole_range_of_tanh() -> None:
-    method = build(UAI, predict=2.0, reconstruct=3.0, apart=5.0, predictive=4, nuisance=6, drop=0.5)
+    method = build(UAI, predict=2.0, reconstruct=300.0, apart=5.0, predictive=4, nuisance=6, drop=0.5)
     e = torch.tanh(method.encoder(batch().x))
     p, n = e[:, :4], e[:, 4:]
     torch.manual_seed(1)
@@ -152,9 +154,12 @@ def test_uai_s_model_makes_the_disentanglers_predict_noise_on_the_whole_range_of
     ce = F.cross_entropy(method.classifier(p), batch().y)
     rec = ((torch.sigmoid(method.decoder(torch.cat([hidden, n], 1))) - batch().x) ** 2).mean()
     noise = ((method.f1(p) - u) ** 2).mean() + ((method.f2(n) - v) ** 2).mean()
-    expected = 2 * ce + 3 * rec + 5 * noise
+    expected, found = 2 * ce + 300 * rec + 5 * noise, losses(method)["model"].value
     assert u.min() < -0.5
-    assert losses(method)["model"].value.item() == pytest.approx(expected.item(), rel=1e-5)
+    assert found.item() == pytest.approx(expected.item(), rel=1e-5)
+    encoder = list(method.encoder.parameters())
+    for a, b in zip(*(torch.autograd.grad(v, encoder, retain_graph=True) for v in (found, expected)), strict=True):
+        torch.testing.assert_close(a, b, rtol=1e-3, atol=1e-6)
     adversary = ((method.f1(p) - n) ** 2).mean() + ((method.f2(n) - p) ** 2).mean()
     assert losses(method, 1)["adversary"].value.item() == pytest.approx(adversary.item(), rel=1e-5)
 
@@ -176,16 +181,19 @@ def test_vfae_s_loss_is_its_equation_from_the_inferred_code() -> None:
     mu2, log_var2 = method.to_z2(torch.cat([z1, label], 1)).chunk(2, -1)
     z2 = mu2 + (log_var2 / 2).exp() * torch.randn(12, 5)
     prior_mu, prior_log_var = method.to_z1(torch.cat([z2, label], 1)).chunk(2, -1)
-    nuisance = torch.eye(4)[s[:, 0]]
+    nuisance = torch.cat([torch.eye(4)[s[:, 0]], torch.eye(3)[s[:, 1]]], 1)
     rec = F.binary_cross_entropy_with_logits(method.decoder(torch.cat([z1, nuisance], 1)), x, reduction="sum") / 12
     q = torch.distributions.Normal(mu, (log_var / 2).exp())
     prior = torch.distributions.Normal(prior_mu, (prior_log_var / 2).exp())
     kl1 = (q.log_prob(z1) - prior.log_prob(z1)).sum() / 12  # type: ignore[no-untyped-call]
     kl2 = 0.5 * (mu2**2 + log_var2.exp() - log_var2 - 1).sum() / 12
     ce = F.cross_entropy(method.classifier(z1), y)
-    found = losses(method)["model"]
-    assert found.value.item() == pytest.approx((rec + kl1 + kl2 + 2 * ce).item(), rel=1e-5)
+    found, expected = losses(method)["model"], rec + kl1 + kl2 + 2 * ce
+    assert found.value.item() == pytest.approx(expected.item(), rel=1e-5)
     assert found.terms["kl1"].item() == pytest.approx(kl1.item(), rel=1e-4)
+    parameters = list(method.parameters())
+    for ours, theirs in zip(*(torch.autograd.grad(v, parameters) for v in (found.value, expected)), strict=True):
+        assert torch.allclose(ours, theirs, rtol=1e-3, atol=1e-4)
 
 
 def test_vfae_s_first_divergence_is_that_of_the_posterior_from_its_prior() -> None:
@@ -229,5 +237,5 @@ def test_vfae_compares_the_codes_of_every_nuisance(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(vfae_module, "group_mmd", spy)
     found = losses(vfae(beta=9.0))["model"]
     without = losses(vfae(beta=0.0))["model"]
-    assert found.value.item() - without.value.item() == pytest.approx(9, rel=1e-3)
-    assert torch.equal(seen[0][1], batch().s[:, 0])
+    assert found.value.item() - without.value.item() == pytest.approx(2 * 9, rel=1e-3)
+    assert torch.equal(torch.stack([group for _, group in seen[:2]], 1), batch().s)
