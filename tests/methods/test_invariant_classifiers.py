@@ -91,7 +91,7 @@ def test_cai_s_encoder_descends_the_class_and_ascends_the_critics() -> None:
     method = build(CAI, gamma=2.5, latents=8, critic_width=6)
     h = F.relu(method.encoder(batch().x))
     ce = F.cross_entropy(method.classifier(h), batch().y)
-    told = sum(F.cross_entropy(method.critics[i](h), batch().s[:, i]) for i in (0, 1))
+    told = torch.stack([F.cross_entropy(method.critics[i](h), batch().s[:, i]) for i in (0, 1)]).sum()
     encoder, critic = list(method.encoder.parameters()), list(method.critics.parameters())
     explicit = torch.autograd.grad(ce - 2.5 * told, encoder, retain_graph=True)
     critics = torch.autograd.grad(told, critic)
