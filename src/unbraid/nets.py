@@ -37,13 +37,13 @@ def encoder(net: str, shape: Shape, outputs: int, *, width: int) -> nn.Module:
             layers += [_down(before, after, depth), nn.ReLU()]
         flat = channels[-1] * side**2
         layers += [nn.Flatten(), nn.Linear(flat, 256), nn.ReLU(), nn.Linear(256, outputs)]
-        return _fast(nn.Sequential(*layers))
+        return fast(nn.Sequential(*layers))
     if net == "mlp":
         return nn.Sequential(nn.Flatten(), *_dense(math.prod(shape), 1200, 1200, outputs))
     if net == "dense":
         return nn.Sequential(nn.Flatten(), *_dense(math.prod(shape), 16 * width, 8 * width, outputs))
     if net == "contrast":
-        return _fast(nn.Sequential(*_contrast_down(shape, outputs, width)))
+        return fast(nn.Sequential(*_contrast_down(shape, outputs, width)))
     raise unknown("network", net, NETS)
 
 
@@ -58,7 +58,7 @@ def decoder(net: str, shape: Shape, inputs: int, *, width: int, likelihood: str)
         outputs = [*channels[-2::-1], shape[0]]
         for before, after in zip([top, *outputs], outputs, strict=False):
             layers += [nn.ConvTranspose2d(before, after, 4, 2, 1), nn.ReLU()]
-        return Decoder(_fast(nn.Sequential(*layers[:-1])), likelihood)
+        return Decoder(fast(nn.Sequential(*layers[:-1])), likelihood)
     if net == "mlp":
         dense = _dense(inputs, 1200, 1200, math.prod(shape))
         return Decoder(nn.Sequential(*dense, nn.Unflatten(1, shape)), likelihood)
@@ -66,7 +66,7 @@ def decoder(net: str, shape: Shape, inputs: int, *, width: int, likelihood: str)
         dense = _dense(inputs, 8 * width, 16 * width, math.prod(shape))
         return Decoder(nn.Sequential(*dense, nn.Unflatten(1, shape)), likelihood)
     if net == "contrast":
-        return Decoder(_fast(nn.Sequential(*_contrast_up(shape, inputs, width))), likelihood)
+        return Decoder(fast(nn.Sequential(*_contrast_up(shape, inputs, width))), likelihood)
     raise unknown("network", net, NETS)
 
 
@@ -222,7 +222,7 @@ def _normalise(channels: int) -> nn.Module:
     return nn.GroupNorm(max(1, channels // 8), channels)
 
 
-def _fast(net: nn.Sequential) -> nn.Sequential:
+def fast(net: nn.Sequential) -> nn.Sequential:
     """Convolutions run up to half as fast again with their channels last in memory."""
     return net.to(memory_format=torch.channels_last)  # type: ignore[call-overload, no-any-return]
 

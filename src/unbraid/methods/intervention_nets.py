@@ -20,7 +20,7 @@ def encoder(shape: Shape, outputs: int, *, width: int) -> nn.Module:
     layers, flat, hidden = _down(shape, width, leak=0.0)
     if nets.pyramid(shape, width)[1] == 4:
         layers, flat = [*layers, nn.Linear(flat, hidden), nn.ReLU()], hidden
-    return nn.Sequential(*layers, nn.Linear(flat, outputs))
+    return nets.fast(nn.Sequential(*layers, nn.Linear(flat, outputs)))
 
 
 def decoder(shape: Shape, inputs: int, *, width: int) -> nets.Decoder:
@@ -34,7 +34,7 @@ def decoder(shape: Shape, inputs: int, *, width: int) -> nets.Decoder:
     sizes = [*channels[::-1], shape[0]] if side == 4 else [width, *channels[-2::-1], shape[0]]
     for before, after in pairwise(sizes):
         layers += [nn.ConvTranspose2d(before, after, 4, 2, 1), nn.ReLU()]
-    return nets.Decoder(nn.Sequential(*layers[:-1]), "bernoulli")
+    return nets.Decoder(nets.fast(nn.Sequential(*layers[:-1])), "bernoulli")
 
 
 def judge(shape: Shape, *, width: int, layers: int, leak: float) -> nn.Module:
@@ -42,7 +42,7 @@ def judge(shape: Shape, *, width: int, layers: int, leak: float) -> nn.Module:
     found, flat, hidden = _down(shape, width, leak)
     for before in [flat, *[hidden] * (layers - 1)]:
         found += [nn.Linear(before, hidden), nn.LeakyReLU(leak)]
-    return nn.Sequential(*found, nn.Linear(hidden, 1))
+    return nets.fast(nn.Sequential(*found, nn.Linear(hidden, 1)))
 
 
 def _down(shape: Shape, width: int, leak: float) -> tuple[list[nn.Module], int, int]:
