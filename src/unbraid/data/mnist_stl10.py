@@ -31,7 +31,7 @@ class MNISTSTL10(Product):
         variant: what the two views of a pair share: dc-bc (digit and background class), dc-dl, bc-dl (digit location)
         size: 64, or 32 with digits of 14 x 14 in the same places
         backgrounds: stl10 or cifar10
-        brightness: factor on the photograph; at 1 contrastive losses on small nets see only the background, try 0.7
+        brightness: factor on the photograph; at 1 contrastive losses on small nets see only the background, try 0.6
         train_rows: number of rows to train on
         test_rows: number of rows to test on, from other digits and photographs
         draw: seed of the rows that are drawn

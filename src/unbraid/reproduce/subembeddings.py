@@ -30,7 +30,7 @@ from unbraid.run import Run
 STEPS, BATCH, WIDTH = 1200, 128, 24
 PROBE_ROWS, TEST_ROWS = 10_000, 5_000
 LATE = 200  # steps at the end over which logged terms are averaged
-DATA: dict[str, Any] = {"size": 32, "backgrounds": "cifar10", "brightness": 0.7}
+DATA: dict[str, Any] = {"size": 32, "backgrounds": "cifar10", "brightness": 0.6}
 SETTINGS: dict[str, dict[str, Any]] = {
     "supervised": {},
     "control": {},
