@@ -11,10 +11,11 @@ import numpy as np
 
 from unbraid.reproduce import results
 from unbraid.reproduce.contrastive_figures import draw
-from unbraid.reproduce.results import Claim, Numbers, Record, Result, Table
+from unbraid.reproduce.contrastive_tables import GRASS, MAIN, Results, tables
+from unbraid.reproduce.results import Claim, Numbers, Record, Result
 
 NOTES = {  # claim -> what was found when it was looked into; printed where the claim is not shown
-    "003-2": "On average within a tenth, but a seed of cVAE alone moves by as much: three seeds cannot say.",
+    "003-2": "Eq. 7 is 5 % above cVAE on the linear set and 10 % below it on the other: no direction, wide intervals.",
     "003-3": "No bug: an independent version of Eq. 7 separates as little. This grass fills about 7 of the 16 common "
     "latents, and nothing in the loss keeps the digit out of the others; with 4 common latents it stays out. On seed 0 "
     "neither 8,000 steps of Eq. 8 (s 47, z 28) nor a texture enlarged four times (s 42, z 37) helped.",
@@ -33,87 +34,57 @@ the paper. Dense networks of 512 and 256 units, 16 common and 8 salient latents,
 beta = 2, gaussian likelihood with standard deviation 0.1, lambda_s = 10, {steps} steps; the paper trains convolutions
 for about 200 epochs. Digits on photographs (CIFAR-10 in grey, 32 x 32) stand in for faces. Codes of 5,000 targets are
 scored, on the training rows as there is no split in the paper. The single-set methods have 24 latents and see both
-sets. Numbers are means over seeds; an interval is Student's t over seeds for the margin by which the claim holds
-(above zero: it holds).
+sets. Three seeds left 003-1 unclear (-0.03 to 0.20, though it held in each); two more of Eq. 7 and Eq. 8 were then run,
+and stand in that claim alone. Numbers are means over seeds; an interval is Student's t over seeds for the margin by
+which the claim holds (above zero: it holds).
 """
-PAPER = {  # z accuracy %, z silhouette, s accuracy %, s silhouette, W2
-    ("linear", "cVAE"): (12.59, 0.18, 89.02, 0.46, 8.91),
-    ("linear", "sRbVAE"): (64.94, 0.40, 65.14, 0.43, 12.34),
-    ("linear", "Eq. 7"): (12.43, 0.19, 91.23, 0.52, 8.88),
-    ("linear", "Eq. 8"): (11.91, 0.04, 92.17, 0.55, 4.60),
-    ("nonlinear", "cVAE"): (26.61, 0.27, 26.89, 0.28, 9.04),
-    ("nonlinear", "sRbVAE"): (22.60, 0.16, 23.42, 0.16, 38.12),
-    ("nonlinear", "Eq. 7"): (16.36, 0.13, 29.44, 0.12, 9.02),
-    ("nonlinear", "Eq. 8"): (17.56, 0.19, 32.37, 0.16, 4.69),
-}
-MAIN = ("Eq. 8", "Eq. 7", "cVAE", "sRbVAE")
-GRASS = {"linear": "L-MNIST", "nonlinear": "NL-MNIST"}
-SETS = {**GRASS, "photographs": "on photographs"}
-
-
-class Results:
-    """Numbers of runs by method and data set, one for each seed."""
-
-    def __init__(self, found: Sequence[Result]) -> None:
-        self.found = found
-
-    def of(self, label: str, data: str, *path: str) -> Numbers:
-        values = []
-        for result in sorted(self.found, key=lambda r: int(r["seed"])):
-            if (result["label"], result["data"]) == (label, data):
-                value: Any = result
-                for step in path:
-                    value = value.get(step) if isinstance(value, dict) else None
-                value = value[0] if isinstance(value, list) and value else value
-                values.append(np.nan if value is None else float(value))
-        return np.array(values)
-
-    def score(self, label: str, data: str, name: str, *part: str) -> Numbers:
-        return self.of(label, data, "scores", name, *(("parts", *part) if part else ("value",)))
 
 
 judge = partial(results.judge, notes=NOTES)
 
 
 def record(found: Sequence[Result], out: Path) -> Record:
-    r = Results(found)
+    every = Results(found)
+    r = every.compared()
     return Record(
         title="Target against background, small: contrastive disentanglement",
         about=ABOUT.format(steps="2,500"),
         command="unbraid reproduce contrastive",
         seconds=sum(result["seconds"] for result in found),
-        claims=claims(r),
-        tables=[first_table(r), leakage(r), classes(r), strengths(r), sizes(r)],
+        claims=claims(every),
+        tables=tables(r),
         pictures=draw(found, out),
     )
 
 
 def claims(r: Results) -> list[Claim]:
-    return [*w2_claims(r), *accuracy_claims(r), *block_claims(r), photographs_claim(r)]
+    few = r.compared()
+    return [halving(r), unchanged(few), *accuracy_claims(few), *block_claims(few), photographs_claim(few)]
 
 
-def w2_claims(r: Results) -> list[Claim]:
-    both = ("linear", "nonlinear")
-    seven, eight, c = ({k: r.score(m, k, "w2_z") for k in both} for m in ("Eq. 7", "Eq. 8", "cVAE"))
-    excess = {m: {k: r.score(m, k, "w2_z", "excess") for k in both} for m in ("Eq. 7", "Eq. 8")}
-    ratio = {k: eight[k] / seven[k] for k in both}
-    fall = {k: excess["Eq. 7"][k] - excess["Eq. 8"][k] for k in both}
-    return [
-        judge(
-            "003-1",
-            "Eq. 8 halves W2: 8.88 to 4.60 and 9.02 to 4.69, ratio 0.52",
-            f"W2 {_to(seven, eight)}; ratios {_each(ratio)} (0.7 or less is asked for, and that the excess "
-            f"(W2 - floor) / trace falls: by {_each(fall)})",
-            *(0.7 - ratio[k] for k in both),
-            *(fall[k] for k in both),
-        ),
-        judge(
-            "003-2",
-            "Eq. 7 alone does not change W2: 8.88, cVAE 8.91",
-            f"Eq. 7 {_each(seven)}, cVAE {_each(c)} (within a tenth is asked for)",
-            *(0.1 * c[k] - np.abs(seven[k] - c[k]) for k in both),
-        ),
-    ]
+def halving(r: Results) -> Claim:
+    seven, eight = ({k: r.score(m, k, "w2_z") for k in GRASS} for m in ("Eq. 7", "Eq. 8"))
+    excess = {m: {k: r.score(m, k, "w2_z", "excess") for k in GRASS} for m in ("Eq. 7", "Eq. 8")}
+    ratio = {k: eight[k] / seven[k] for k in GRASS}
+    fall = {k: excess["Eq. 7"][k] - excess["Eq. 8"][k] for k in GRASS}
+    return judge(
+        "003-1",
+        "Eq. 8 halves W2: 8.88 to 4.60 and 9.02 to 4.69, ratio 0.52",
+        f"W2 {_to(seven, eight)}; ratios {_each(ratio)} (0.7 or less is asked for, and that the excess "
+        f"(W2 - floor) / trace falls: by {_each(fall)})",
+        *(0.7 - ratio[k] for k in GRASS),
+        *(fall[k] for k in GRASS),
+    )
+
+
+def unchanged(r: Results) -> Claim:
+    seven, c = ({k: r.score(m, k, "w2_z") for k in GRASS} for m in ("Eq. 7", "cVAE"))
+    return judge(
+        "003-2",
+        "Eq. 7 alone does not change W2: 8.88, cVAE 8.91",
+        f"Eq. 7 {_each(seven)}, cVAE {_each(c)} (within a tenth is asked for)",
+        *(0.1 * c[k] - np.abs(seven[k] - c[k]) for k in GRASS),
+    )
 
 
 def accuracy_claims(r: Results) -> list[Claim]:
@@ -207,90 +178,6 @@ def photographs_claim(r: Results) -> Claim:
         + " (Eq. 8 at least as good as Eq. 7, RbVAE and sRbVAE is asked for, a point less allowed)",
         *(right["Eq. 8"] - right[m] + 1 for m in labels[1:]),
     )
-
-
-def first_table(r: Results) -> Table:
-    rows: list[list[Any]] = []
-    for data, name in SETS.items():
-        for label in _labels(r, data):
-            mine: list[Any] = []
-            for block in ("z", "s"):
-                mine.append(_cell(100 * r.score(label, data, f"clustering_{block}"), 1))
-                mine.append(_cell(r.score(label, data, f"clustering_{block}", "silhouette_values"), 2))
-            parts = [_cell(r.score(label, data, "w2_z", *p)) for p in ((), ("floor",), ("trace",), ("excess",))]
-            paper = PAPER.get((data, label))
-            rows.append([name, label, *mine, *parts, " / ".join(f"{v:g}" for v in paper) if paper else ""])
-    columns = ["data", "loss", "z acc %", "z SS", "s acc %", "s SS", "W2", "floor", "trace", "excess"]
-    note = (
-        "Mean (least to most over seeds). Accuracy of k-means on the t-SNE plane; SS is the silhouette of the true "
-        "digits there. W2 is squared, of sampled codes, 128 of each set; floor: between two halves of the targets."
-    )
-    return Table("Table 1: clusters and W2", [*columns, "the paper: z acc, SS, s acc, SS, W2"], rows, note)
-
-
-def leakage(r: Results) -> Table:
-    names = ["class_from_s", "class_from_z", "set_from_z", "z_from_s", "salience"]
-    hidden = ["grass_from_s", "grass_from_z", "grass_from_[z,0]", "digit_from_[0,s]"]
-    rows = [
-        [name, label, *(_cell(r.score(label, k, s), 3) for s in names)]
-        + [_cell(r.of(label, k, "truth", h), 3) for h in hidden]
-        for k, name in SETS.items()
-        for label in _labels(r, k)
-    ]
-    note = "Linear probes. Wanted: the digit from s and not from z; the set not from z (0.5); the grass not from s."
-    return Table("What leaks where", ["data", "loss", *names, *hidden], rows, note)
-
-
-def classes(r: Results) -> Table:
-    rows: list[list[Any]] = []
-    for data, name in SETS.items():
-        for label in _labels(r, data):
-            block = "s" if np.isfinite(r.score(label, data, "class_from_s")).any() else "z"
-            each = [
-                result["scores"][f"class_from_{block}"]["parts"]["per_class"]
-                for result in r.found
-                if (result["label"], result["data"]) == (label, data)
-            ]
-            rows.append([name, label, block, *(float(v) for v in np.mean(each, 0))])
-    note = "The form of the paper's Table 2, whose faces cannot be had: accuracy of a linear classifier on each class."
-    return Table("Table 2: each digit from the code", ["data", "loss", "block", *map(str, range(10))], rows, note)
-
-
-def strengths(r: Results) -> Table:
-    labels = {"0": "Eq. 7", "0.1": "Eq. 8, lambda_z 0.1", "1": "Eq. 8", "10": "Eq. 8, lambda_z 10"}
-    rows = [_row(r, weight, label) for weight, label in labels.items()]
-    return Table("Figure 6: lambda_z on L-MNIST", ["lambda_z", *COLUMNS], rows)
-
-
-def sizes(r: Results) -> Table:
-    names = ("Eq. 7", "Eq. 8", "Eq. 7, 8/4", "Eq. 8, 8/4", "Eq. 7, 4/12", "Eq. 8, 4/12")
-    labels = {name if "," in name else f"{name}, 16/8": name for name in names}
-    rows = [_row(r, name, label) for name, label in labels.items()]
-    note = "The paper says 16 and 8 in words and 8 and 4 in symbols; the first is used above. 4 and 12 are ours."
-    return Table("Latent sizes, L-MNIST", ["loss, common/salient", *COLUMNS], rows, note)
-
-
-COLUMNS = ["s acc %", "z acc %", "digit from s", "digit from z", "W2", "trace", "excess"]
-
-
-def _row(r: Results, name: str, label: str) -> list[Any]:
-    scores = [r.score(label, "linear", f"clustering_{block}") * 100 for block in ("s", "z")]
-    scores += [r.score(label, "linear", f"class_from_{block}") for block in ("s", "z")]
-    scores += [r.score(label, "linear", "w2_z", *part) for part in ((), ("trace",), ("excess",))]
-    return [name, *map(_cell, scores)]
-
-
-def _labels(r: Results, data: str) -> list[str]:
-    """The methods that were run on a data set, without the variants of Eq. 8."""
-    return list(dict.fromkeys(x["label"] for x in r.found if x["data"] == data and "," not in x["label"]))
-
-
-def _cell(values: Any, digits: int = 2) -> str:
-    finite = np.asarray(values, float)[np.isfinite(values)]
-    if not len(finite):
-        return ""
-    mean = f"{finite.mean():.{digits}f}"
-    return mean if len(finite) == 1 else f"{mean} ({finite.min():.{digits}f} to {finite.max():.{digits}f})"
 
 
 def _each(values: dict[str, Any]) -> str:
