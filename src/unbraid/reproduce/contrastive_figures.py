@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from unbraid.run import Run
 
 SCALE = 2
 LABELS = ("Eq. 8", "Eq. 7", "cVAE", "sRbVAE")
+LEAN = "Eq. 8, 4/12"
 
 
 def draw(found: Sequence[dict[str, Any]], out: Path) -> list[tuple[str, str]]:
@@ -23,8 +25,8 @@ def draw(found: Sequence[dict[str, Any]], out: Path) -> list[tuple[str, str]]:
     first = {(r["label"], r["data"]): Path(r["path"]) for r in found if r["seed"] == 0}
     pictures = []
     for (label, data), path in first.items():
-        if label in LABELS:
-            name = f"apart_{label.lower().replace('. ', '').replace(' ', '_')}_{data}.png"
+        if label in (*LABELS, LEAN):
+            name = re.sub(r"\W+", "_", f"apart {label} {data}".lower()) + ".png"
             _sheet(path).save(folder / name)
             caption = f"{label}, {data}, seed 0: targets, then [z, s], [z, 0] and [0, s] decoded"
             pictures.append((caption, f"contrastive/{name}"))
