@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -92,3 +93,28 @@ def test_scores_of_a_run_without_a_background_are_unchanged(run: Run, tmp_path: 
     arrays = {k: v for k, v in run.arrays("codes.npz").items() if not k.startswith("background")}
     assert score_two_sets(arrays) == {}
     assert set(score(run, metrics=["mig"])) == {"mig"}
+
+
+def test_a_page_names_the_block_that_was_scored_and_whose_a_caution_is(run: Run, tmp_path: Path) -> None:
+    other = Run(shutil.copytree(run.path, tmp_path / "other"))
+    found = score(other, block="z", metrics=["mig"])["mig"]
+    assert found.params["block"] == "z"
+    scores = other.scores()
+    scores["mig"]["params"]["block"] = "s"
+    scores["mig"]["warnings"] = scores["w2_z"]["warnings"] = ["mind <this>"]
+    other.write_json("scores.json", scores)
+    report(other)
+    page = (other.path / "report.html").read_text()
+    assert ">w2_z, mig: mind &lt;this&gt;<" in page or ">mig, w2_z: mind &lt;this&gt;<" in page
+    matrix = page[page.index("What each latent knows of each factor") : page.index("Mutual information in nats")]
+    assert ">s0<" in matrix and ">z0<" not in matrix
+
+
+def test_two_sets_with_classes_alone_are_not_scored_for_factors(run: Run, tmp_path: Path) -> None:
+    other = Run(shutil.copytree(run.path, tmp_path / "other"))
+    arrays = other.arrays("codes.npz")
+    label = [str(name) for name in arrays["factor_names"]].index(str(arrays["label"]))
+    arrays |= {"factors": arrays["factors"][:, [label]], "factor_names": arrays["factor_names"][[label]]}
+    np.savez(other.path / "codes.npz", **arrays)
+    assert "mig" not in score(other)
+    assert "clustering_s" in other.scores()
