@@ -115,6 +115,6 @@ def test_two_sets_with_classes_alone_are_not_scored_for_factors(run: Run, tmp_pa
     arrays = other.arrays("codes.npz")
     label = [str(name) for name in arrays["factor_names"]].index(str(arrays["label"]))
     arrays |= {"factors": arrays["factors"][:, [label]], "factor_names": arrays["factor_names"][[label]]}
-    np.savez(other.path / "codes.npz", **arrays)
+    np.savez(other.path / "codes.npz", **arrays)  # type: ignore[arg-type]
     assert "mig" not in score(other)
     assert "clustering_s" in other.scores()
