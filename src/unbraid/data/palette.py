@@ -1,7 +1,8 @@
 """The colours of digits and grounds: three grounds to train on, three to test on, six for digits.
 
-The grounds are so far apart that a small convolutional net which has learned the digits on the first three loses a
-quarter to a half of the worst class on the others, as in table 1 of the paper that made the set.
+The grounds are so far apart that a small convolutional net (`cnn --width 16`, 1,500 steps of 128) which has learned the
+digits on the first three keeps 0.87 and 0.28 of its worst class on the others, with seeds 0 and 1; 0.66 in table 1 of
+the paper that made the set.
 """
 
 from __future__ import annotations

@@ -18,7 +18,8 @@ NOTES = {  # claim -> what was found when it was looked into; printed where the 
     "003-2": "Eq. 7 is 5 % above cVAE on the linear set and 10 % below it on the other: no direction, wide intervals.",
     "003-3": "No bug: an independent version of Eq. 7 separates as little. This grass fills about 7 of the 16 common "
     "latents, and nothing in the loss keeps the digit out of the others; with 4 common latents it stays out. On seed 0 "
-    "neither 8,000 steps of Eq. 8 (s 47, z 28) nor a texture enlarged four times (s 42, z 37) helped.",
+    "neither 8,000 steps of Eq. 8 (s 47, z 28) nor a texture enlarged four times (s 42, z 37) helped: `unbraid run "
+    "salient_vae --data grassy_mnist --net dense --batch 128` with `--steps 8000`, or `--zoom 4 --steps 2500`.",
     "003-4": "The losses lie within 4 points of each other and seeds of one loss up to 17 apart: at half of the "
     "paper's accuracy there is no order.",
     "003-5": "Clusters of z do not show the digit, a linear classifier finds it there as well as in s (leaks, below): "

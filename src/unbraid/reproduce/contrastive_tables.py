@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from unbraid.reproduce.results import Numbers, Result, Table
+from unbraid.reproduce.results import Found, Numbers, Table
 
 PAPER = {  # z accuracy %, z silhouette, s accuracy %, s silhouette, W2
     ("linear", "cVAE"): (12.59, 0.18, 89.02, 0.46, 8.91),
@@ -24,22 +23,8 @@ GRASS = {"linear": "L-MNIST", "nonlinear": "NL-MNIST"}
 SETS = {**GRASS, "photographs": "on photographs"}
 
 
-class Results:
-    """Numbers of runs by method and data set, one for each seed."""
-
-    def __init__(self, found: Sequence[Result]) -> None:
-        self.found = found
-
-    def of(self, label: str, data: str, *path: str) -> Numbers:
-        values = []
-        for result in sorted(self.found, key=lambda r: int(r["seed"])):
-            if (result["label"], result["data"]) == (label, data):
-                value: Any = result
-                for step in path:
-                    value = value.get(step) if isinstance(value, dict) else None
-                value = value[0] if isinstance(value, list) and value else value
-                values.append(np.nan if value is None else float(value))
-        return np.array(values)
+class Results(Found):
+    """The scores of this experiment's runs."""
 
     def score(self, label: str, data: str, name: str, *part: str) -> Numbers:
         return self.of(label, data, "scores", name, *(("parts", *part) if part else ("value",)))

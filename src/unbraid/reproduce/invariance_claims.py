@@ -11,7 +11,7 @@ import numpy as np
 
 from unbraid.reproduce import results
 from unbraid.reproduce.invariance_figures import draw
-from unbraid.reproduce.results import Claim, Numbers, Record, Result, Table
+from unbraid.reproduce.results import Claim, Found, Numbers, Record, Result, Table
 
 COLORED, TURNED, SHAPES = "colored_mnist", "rotation_colored_mnist", "shapes3d"
 ABOUT = """
@@ -57,21 +57,8 @@ SCHEMES = {
 }
 
 
-class Results:
-    """Numbers of runs by method and data set, one for each seed."""
-
-    def __init__(self, found: Sequence[Result]) -> None:
-        self.found = found
-
-    def of(self, label: str, data: str, *path: str) -> Numbers:
-        values = []
-        for result in sorted(self.found, key=lambda r: int(r["seed"])):
-            if (result["label"], result["data"]) == (label, data):
-                value: Any = result
-                for step in path:
-                    value = value.get(step) if isinstance(value, dict) else None
-                values.append(np.nan if value is None else float(value))
-        return np.array(values)
+class Results(Found):
+    """The scores of this experiment's runs."""
 
     def average(self, label: str, data: str) -> Numbers:
         return self.of(label, data, "scores", "group_accuracy", "value")

@@ -55,6 +55,25 @@ class Record:
     pictures: list[tuple[str, str]] = field(default_factory=list)  # caption, path relative to the page
 
 
+class Found:
+    """Numbers of runs by method and data set, one for each seed."""
+
+    def __init__(self, found: Sequence[Result]) -> None:
+        self.found = sorted(found, key=lambda result: int(result["seed"]))
+
+    def of(self, label: str, data: str, *path: str) -> Numbers:
+        """What stands at the end of a path of keys, the first where it is a list, in each run."""
+        values = []
+        for result in self.found:
+            if (result["label"], result["data"]) == (label, data):
+                value: Any = result
+                for step in path:
+                    value = value.get(step) if isinstance(value, dict) else None
+                value = value[0] if isinstance(value, list) and value else value
+                values.append(np.nan if value is None else float(value))
+        return np.array(values)
+
+
 def positive(low: float, high: float) -> Verdict:
     """A difference or a correlation that should be above zero, by its interval."""
     return "shown" if low > 0 else "not shown" if high < 0 else "unclear"
