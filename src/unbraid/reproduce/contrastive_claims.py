@@ -25,8 +25,8 @@ NOTES = {  # claim -> what was found when it was looked into; printed where the 
     "003-5": "Clusters of z do not show the digit, a linear classifier finds it there as well as in s (leaks, below): "
     "sRbVAE leaks, but so do the other losses here.",
     "003-6": "Harder, but the linear set is hard here too: a bound of 0.6 assumes the paper's 90 % there.",
-    "003-8": "In the pictures [z, 0] is clean for sRbVAE and has ghosts of digits for Eq. 7, since z holds them (003-3); "
-    "with 4 common latents that of Eq. 8 is clean. sRbVAE on the non-linear set draws noise there.",
+    "003-8": "In the pictures [z, 0] is clean for sRbVAE and has ghosts of digits for Eq. 7, since z holds them "
+    "(003-3). With 4 common latents that of Eq. 8 is clean. sRbVAE on the non-linear set draws noise there.",
     "003-9": "Accuracy does not follow lambda_z beyond the spread of seeds; W2 and the digit in z do (below).",
     "003-10": "The losses lie closer together than seeds of one loss do.",
 }
