@@ -40,7 +40,7 @@ MODELS: dict[str, tuple[str, dict[str, Any]]] = {
     "Baseline": ("cnn", SMALL),
     "beta-VAE": ("beta_vae_classifier", SMALL),
     "VFAE": ("vfae", SMALL),
-    "CAI": ("cai", SMALL),
+    "CAI": ("cai", {**SMALL, "gamma": 0.1}),  # with 1, its loss blows up on seed 0 and it never recovers
     "CVIB": ("cvib", SMALL),
     "UAI": ("uai", {**SMALL, "adversary_steps": ADVERSARY}),
     "Swap": ("swap_vae", SWAP),
