@@ -26,3 +26,14 @@ def shared() -> Path:
     if not path.is_dir():
         pytest.skip("the shared reference material is not here")
     return path
+
+
+@pytest.fixture
+def shared_data(shared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A data root with the shared files, in which data sets may be rendered."""
+    root = tmp_path / "root"
+    root.mkdir()
+    for path in (shared / "data").iterdir():
+        (root / path.name).symlink_to(path)
+    monkeypatch.setenv("UNBRAID_DATA", str(root))
+    return root

@@ -14,8 +14,6 @@ from unbraid.reproduce.contrastive_claims import claims
 from unbraid.reproduce.contrastive_tables import Results
 from unbraid.reproduce.results import Claim
 
-SHARED = Path(__file__).parents[3] / "shared" / "data"
-
 
 def result(setting: contrastive.Setting, **changed: float) -> dict[str, Any]:
     """A run as the paper would have it, with a little noise over seeds."""
@@ -97,9 +95,9 @@ def test_what_is_measured_against_the_truth() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not (SHARED / "grass.png").exists(), reason="needs MNIST, grass.png and CIFAR-10")
-def test_a_tiny_plan_is_written_and_not_repeated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("UNBRAID_DATA", str(SHARED))
+def test_a_tiny_plan_is_written_and_not_repeated(
+    tmp_path: Path, shared_data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(contrastive, "SEEDS", (0, 1))
     for name, value in (("STEPS", 3), ("BATCH", 16), ("POINTS", 150), ("TRUTH_ROWS", 60)):
         monkeypatch.setattr(contrastive, name, value)

@@ -95,9 +95,8 @@ def test_the_plan_has_every_model_of_every_table_three_times() -> None:
 
 @pytest.mark.slow
 def test_a_tiny_plan_goes_from_data_to_page_and_is_not_repeated(
-    tmp_path: Path, shared: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, shared_data: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("UNBRAID_DATA", str(shared / "data"))
     monkeypatch.setattr(invariance, "SEEDS", (0,))
     monkeypatch.setattr(invariance, "STEPS", 3)
     monkeypatch.setattr(invariance, "SHAPE_STEPS", 3)
