@@ -36,9 +36,9 @@ def batch(n: int = 10) -> Views:
     return drawn
 
 
-def terms(method: SubInfoMax, seed: int = 0) -> dict[str, float]:
+def terms(method: SubInfoMax, seed: int = 0, step: int = 0) -> dict[str, float]:
     torch.manual_seed(seed)
-    loss = method.losses(batch(), 0)["model"]
+    loss = method.losses(batch(), step)["model"]
     return {"loss": loss.value.item(), **{name: value.item() for name, value in loss.terms.items()}}
 
 
@@ -129,6 +129,13 @@ def test_a_weight_adds_its_regulariser_and_no_other(name: str) -> None:
     found = terms(method)
     added = -found["infomin"] if name == "infomin" else found[name]
     assert found["loss"] == pytest.approx(found["infomax"] + 0.3 * added, rel=1e-5)
+
+
+@pytest.mark.parametrize(("step", "share"), [(0, 0.0), (10, 0.0), (15, 0.5), (20, 1.0), (500, 1.0)])
+def test_regularisers_wait_for_the_warm_up_and_then_grow(step: int, share: float) -> None:
+    found = terms(build(orthogonality=0.2, hessian=0.5, warm_up=10), step=step)
+    regularisers = 0.2 * found["orthogonality"] + 0.5 * found["hessian"]
+    assert found["loss"] == pytest.approx(found["infomax"] + share * regularisers, rel=1e-5)
 
 
 def test_orthogonality_and_hessian_go_together() -> None:

@@ -9,7 +9,8 @@ through a head each; with R_Hess one head gives all of z, whose one InfoMax is d
 enters a dot product has length one. All R are logged, InfoMin with its sign turned as in figure 5.
 
 Differs from the paper: losses are means over samples where it writes sums; R_Hess is of H averaged over samples;
-R_InfoMin compares with the other slice of all samples (`literal_infomin`: as printed); the trunk is small.
+R_InfoMin compares with the other slice of all samples (`literal_infomin`: as printed); R may wait until something is
+learned (`warm_up`); the trunk is small.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from unbraid.augment import Augment
 from unbraid.data.batch import Views
 from unbraid.data.table import Spec
 from unbraid.errors import Problem
+from unbraid.maths import schedule
 from unbraid.maths.contrast import supcon_of_units
 from unbraid.maths.slices import hessian, infomin, named, orthogonality
 from unbraid.methods.contract import Loss, Method, minimise
@@ -38,6 +40,7 @@ class SubInfoMax(Method[Views]):
         orthogonality: weight of the cosine between slices
         permuted_orthogonality: weight of the cosine when one slice's coordinates are shuffled, anew at each step
         hessian: weight of the Hessian of InfoMax between slices
+        warm_up: steps without any of these, whose weights then grow to full over as many again
         slices: number K of slices
         latents: dimensions of each slice of z
         positives: samples with the same label of what views share (label), or just the other view (view)
@@ -63,6 +66,7 @@ class SubInfoMax(Method[Views]):
         orthogonality: float = 0.0,
         permuted_orthogonality: float = 0.0,
         hessian: float = 0.0,
+        warm_up: int = 0,
         slices: int = 2,
         latents: int = 8,
         positives: Literal["label", "view"] = "label",
@@ -83,7 +87,7 @@ class SubInfoMax(Method[Views]):
         if slices < 1 or 8 * width % slices:
             raise Problem(f"{8 * width} dimensions of r cannot be cut into {slices} equal slices: change width")
         self.weights = (infomin, orthogonality, permuted_orthogonality, hessian)
-        self.k, self.latents, self.temperature = slices, latents, temperature
+        self.warm_up, self.k, self.latents, self.temperature = warm_up, slices, latents, temperature
         self.literal, self.per_sample, self.by_label = literal_infomin, hessian_per_sample, positives == "label"
         self.view = Augment(least_crop, flip, colour)
         self.whole = heads == "one" or (heads == "paper" and hessian > 0)
@@ -104,7 +108,8 @@ class SubInfoMax(Method[Views]):
         r_ortho, r_hess = orthogonality(one, other), hessian(gradient, per_sample=self.per_sample)
         r_permuted = orthogonality(one, other, torch.randperm(z.shape[2], device=z.device))
         a, b, c, d = self.weights
-        loss = infomax + a * r_min + b * r_ortho + c * r_permuted + d * r_hess
+        grown = schedule.linear(max(0, step - self.warm_up), 0.0, 1.0, self.warm_up)
+        loss = infomax + grown * (a * r_min + b * r_ortho + c * r_permuted + d * r_hess)
         terms = {"orthogonality": r_ortho, "permuted_orthogonality": r_permuted, "hessian": r_hess}
         return {"model": minimise(loss, infomax=infomax, infomin=-r_min, **terms)}
 

@@ -64,7 +64,10 @@ def tables(found: Sequence[Result]) -> list[Table]:
     ]
 
 
-OTHERS = ("control", "one head", "Hess 0.01", "Ortho + Hess 0.1", "InfoMin 0.1, as printed", "Hess 0.1, per sample")
+OTHERS = (
+    "control", "one head", "Hess 0.01", "Hess 0.1 at once", "Ortho + Hess 0.1", "InfoMin 0.1, as printed",
+    "Hess 0.1, per sample",
+)  # fmt: skip
 
 
 def accuracies(
