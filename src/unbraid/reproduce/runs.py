@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
 from pathlib import Path
+from threading import Thread
 from typing import TypeVar
 
 import pandas as pd
@@ -30,9 +32,21 @@ def gather(
     """
     if workers == 1:
         return [_told(i, len(plan), work(setting, runs)) for i, setting in enumerate(plan, 1)]
-    with ProcessPoolExecutor(workers, get_context("spawn")) as pool:
+    with ProcessPoolExecutor(workers, get_context("spawn"), _end_with_parent) as pool:
         done = pool.map(work, plan, [runs] * len(plan))
         return [_told(i, len(plan), result) for i, result in enumerate(done, 1)]
+
+
+def _end_with_parent() -> None:
+    """A worker whose parent was killed would go on unseen, and hold its run against the next call."""
+    parent = parent_process()
+    assert parent is not None
+
+    def watch() -> None:
+        parent.join()
+        os._exit(1)
+
+    Thread(target=watch, daemon=True).start()
 
 
 def _told(place: int, total: int, result: Result) -> Result:
