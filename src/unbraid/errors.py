@@ -12,7 +12,7 @@ class Problem(Exception):
 
 def unknown(kind: str, name: str, known: Iterable[str]) -> Problem:
     """A name that does not exist, with the nearest one that does."""
-    names = sorted(known)
+    names = sorted(set(known))
     close = get_close_matches(name, names, n=1, cutoff=0.6)
     hint = f"did you mean '{close[0]}'?" if close else f"there are: {', '.join(names) or 'none'}"
     return Problem(f"no {kind} is called '{name}': {hint}")

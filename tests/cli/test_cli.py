@@ -116,6 +116,7 @@ def test_bad_numbers_are_a_sentence(
         ("score {empty}", "is not a run"),
         ("report {empty}", "is not a run"),
         ("list methods --jsn", "did you mean '--json'?"),
+        ("score x --points 5", "there are: --block, --help, --json, --metrics, --seed, -h$"),
     ],
 )
 def test_mistakes_get_one_sentence(
