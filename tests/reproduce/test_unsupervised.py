@@ -105,3 +105,18 @@ def test_a_record_is_published_as_page_and_json(tmp_path: Path) -> None:
     for _, path in pictures:
         assert (tmp_path / path).stat().st_size > 5000
         assert f"]({path})" in page
+
+
+def test_records_of_a_folder_are_listed_beside_nobody_s_readme(tmp_path: Path) -> None:
+    claims = [Claim(f"001-{v}", "a", "b", 0.0, 1.0, 3, v) for v in ("shown", "unclear", "unclear")]
+    for name in "xy":
+        publish(Record(f"Title {name}", "", "unbraid reproduce x", 5400.0, claims, []), tmp_path / "ours", name)
+    (tmp_path / "ours/other.json").write_text("{}")
+    publish(Record("Title y", "", "unbraid reproduce y", 5400.0, claims[:1], []), tmp_path / "ours", "y")
+    index = (tmp_path / "ours/README.md").read_text()
+    assert "| [Title x](x.md) | `unbraid reproduce x` | 1.5 | 1 | 0 | 2 |" in index
+    assert "| [Title y](y.md) | `unbraid reproduce y` | 1.5 | 1 | 0 | 0 |" in index
+    (tmp_path / "theirs").mkdir()
+    (tmp_path / "theirs/README.md").write_text("mine")
+    publish(Record("Title", "", "unbraid reproduce x", 5400.0, claims, []), tmp_path / "theirs", "x")
+    assert (tmp_path / "theirs/README.md").read_text() == "mine"

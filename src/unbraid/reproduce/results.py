@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,8 @@ from scipy.stats import t
 from unbraid.run import commit, write
 
 Verdict = Literal["shown", "not shown", "unclear"]
+VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
+INDEX = "# What we found"
 Result = dict[str, Any]  # what was found of one run
 Numbers = NDArray[np.float64]  # [seeds]
 
@@ -119,15 +121,38 @@ def decide(
 
 
 def publish(record: Record, folder: Path, name: str) -> None:
-    """Writes NAME.md and NAME.json."""
+    """Writes NAME.md and NAME.json, and README.md that lists all records of the folder."""
     folder.mkdir(parents=True, exist_ok=True)
     plain = asdict(record) | {"commit": commit()}
     write(folder / f"{name}.json", (json.dumps(_finite(plain), indent=2) + "\n").encode())
     write(folder / f"{name}.md", _page(record).encode())
+    index = folder / "README.md"
+    if not index.exists() or index.read_text().startswith(INDEX):  # somebody else's is left alone
+        write(index, _index(folder).encode())
+
+
+def _index(folder: Path) -> str:
+    rows = []
+    for path in sorted(folder.glob("*.json")):
+        told = json.loads(path.read_text())
+        if not {"title", "claims", "command", "seconds"} <= told.keys():
+            continue
+        verdicts = [claim["verdict"] for claim in told["claims"]]
+        page = f"[{told['title']}]({path.stem}.md)"
+        rows.append([page, f"`{told['command']}`", told["seconds"] / 3600, *(verdicts.count(v) for v in VERDICTS)])
+    lines = [
+        INDEX,
+        "",
+        "The claims of the papers beside our numbers, at sizes that fit two cores. A page says what was run, how that "
+        "differs from the paper, and what was found where a claim does not hold.",
+        "",
+        *_markdown(["record", "command", "hours of one core", *VERDICTS], rows),
+    ]
+    return "\n".join(lines) + "\n"
 
 
 def _page(record: Record) -> str:
-    told = [f"{sum(c.verdict == v for c in record.claims)} {v}" for v in ("shown", "not shown", "unclear")]
+    told = [f"{sum(c.verdict == v for c in record.claims)} {v}" for v in VERDICTS]
     lines = [
         f"# {record.title}",
         "",
