@@ -59,6 +59,15 @@ def test_a_crop_is_a_window_inside_the_picture_of_the_share_that_was_asked_for()
     assert middle.std() > 0.05
 
 
+def test_a_crop_keeps_the_least_share_where_it_is_almost_all() -> None:
+    torch.manual_seed(0)
+    side = 32
+    y = Augment(0.9, False, 0.0)(ramp(500, side))
+    across, down = (y[:, 0, 16, -3] - y[:, 0, 16, 2]) * side / 27, (y[:, 1, -3, 16] - y[:, 1, 2, 16]) * side / 27
+    assert (across * down).min() > 0.89
+    assert (across / down).std() > 0.01
+
+
 def test_colour_is_changed_image_by_image_and_stays_a_colour() -> None:
     torch.manual_seed(0)
     x = pictures(600)

@@ -47,8 +47,9 @@ def _placed(x: Tensor, crop: float, flip: bool) -> Tensor:
     """A window of a random share of the area, with sides as 3 to 4 up to 4 to 3, somewhere inside the picture."""
     b = len(x)
     area = crop + (1 - crop) * _uniform(b, x)
-    ratio = (math.log(4 / 3) * (2 * _uniform(b, x) - 1) if crop < 1 else x.new_zeros(b)).exp()
-    sides = torch.stack([(area * ratio).sqrt(), (area / ratio).sqrt()], 1).clamp(max=1)  # [b, 2] across and down
+    most = torch.minimum(-area.log(), torch.full_like(area, math.log(4 / 3)))  # with more a side would not fit
+    ratio = (most * (2 * _uniform(b, x) - 1)).exp()
+    sides = torch.stack([(area * ratio).sqrt(), (area / ratio).sqrt()], 1)  # [b, 2] across and down
     centre = (2 * torch.rand(b, 2, device=x.device, dtype=x.dtype) - 1) * (1 - sides)
     mirror = torch.where(_uniform(b, x) < 0.5, -1.0, 1.0) if flip else x.new_ones(b)
     window = torch.zeros(b, 2, 3, device=x.device, dtype=x.dtype)

@@ -53,6 +53,27 @@ def test_the_distance_of_groups_is_that_of_the_kernel() -> None:
     assert found.item() == pytest.approx(expected, rel=0.02)
 
 
+def test_the_bandwidth_follows_the_codes_unless_it_is_given() -> None:
+    """In 20 dimensions a kernel of width 1 is 0 between any two codes: alike or apart, groups look the same."""
+    torch.manual_seed(0)
+    z, group = 3 * torch.randn(300, 20), torch.arange(300) % 3
+    apart = z + 6 * group[:, None]
+
+    def distance(codes: torch.Tensor, **given: float) -> float:
+        torch.manual_seed(1)
+        return group_mmd(codes, group, features=2000, **given).item()
+
+    assert distance(apart, bandwidth=1.0) == pytest.approx(distance(z, bandwidth=1.0), rel=0.05)
+    assert distance(apart) > 20 * distance(z)
+    assert distance(5 * apart) == pytest.approx(distance(apart), rel=1e-3)
+    square = (torch.cdist(apart, apart) ** 2)[*torch.triu_indices(300, 300, 1)].median().item()
+    assert distance(apart) == pytest.approx(distance(apart, bandwidth=square), rel=1e-4)
+    codes = apart.clone().requires_grad_()
+    (gradient,) = torch.autograd.grad(group_mmd(codes, group), codes)
+    assert gradient.isfinite().all()
+    assert gradient.abs().max() > 0
+
+
 def test_groups_that_are_alike_have_no_distance() -> None:
     torch.manual_seed(0)
     z = torch.randn(40, 3).repeat(2, 1)

@@ -71,9 +71,10 @@ def test_literal_infomin_pulls_the_samples_of_a_slice_together() -> None:
     assert infomin(torch.stack([spread, spread]), 1.0, literal=True) > -20
 
 
+@pytest.mark.parametrize("k", [2, 3])
 @pytest.mark.parametrize("permuted", [False, True])
-def test_orthogonality_is_the_printed_sum(permuted: bool) -> None:
-    k, n, d = 3, 4, 5
+def test_orthogonality_is_the_printed_sum(permuted: bool, k: int) -> None:
+    n, d = 4, 5
     one, other = codes(k, n, d), codes(k, n, d, 1)
     order = torch.randperm(d, generator=torch.Generator().manual_seed(3)) if permuted else None
     both = torch.cat([one, other], 1).numpy()  # the positive of sample i is i + n, and back

@@ -213,6 +213,20 @@ def test_jointly_the_classifier_s_loss_reaches_the_encoder() -> None:
     assert any((a - b).abs().max() > 1e-3 for a, b in zip(with_it, without, strict=True))
 
 
+def test_the_classifier_learns_alike_apart_and_jointly() -> None:
+    """The same first step, at its own rate, whatever the weight of its loss in the representation's."""
+    steps = []
+    for arguments in ({}, {"two_step": False, "weight": 30.0}):
+        method = build(**arguments)
+        assert method.classifier is not None
+        before = method.classifier.weight.detach().clone()
+        torch.manual_seed(1)
+        Trainer(method).step(pairs(), 0)
+        steps.append(method.classifier.weight.detach() - before)
+    torch.testing.assert_close(steps[0], steps[1])
+    assert steps[0].abs().max().item() == pytest.approx(1e-2, rel=0.01)
+
+
 def test_without_predictive_dimensions_there_is_one_block_and_no_classifier() -> None:
     method = build(predictive=0)
     assert set(method.losses(pairs(), 0)) == {"model"}

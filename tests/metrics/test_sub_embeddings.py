@@ -66,6 +66,8 @@ def test_a_rotated_copy_is_orthogonal_and_is_found_out() -> None:
     assert scores["copies_z"].value > 0.99
     assert scores["copies_z"].parts["cosine"] < 1e-12
     assert scores["copies_z"].parts["solution"] == "rotated copy"
+    lengths = np.exp(np.random.default_rng(1).normal(size=(2, len(both), 1)))  # no loss sees them
+    assert found(lengths[0] * both, lengths[1] * turned(both), factors)["copies_z"].value > 0.99
     other = special_ortho_group.rvs(4, random_state=0)
     tilted = found(both, both @ other, factors)["copies_z"]
     assert tilted.value > 0.99
@@ -102,6 +104,8 @@ def test_blocks_without_slices_have_no_such_scores() -> None:
     assert slices_of({"s": digit, "z": scene}) == {}
     assert slices_of({"z": digit, "z0": digit}) == {}
     assert slices_of({"r": digit, "r0": digit, "r1": digit, "z": digit}) == {"r": ["r0", "r1"]}
+    twelve = [f"z{k}" for k in range(12)]
+    assert slices_of(dict.fromkeys(["z", *twelve], digit)) == {"z": twelve}
     assert compare_slices({"z": digit}, factors, ["digit", "scene"]) == {}
 
 

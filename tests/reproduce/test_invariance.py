@@ -11,11 +11,12 @@ import pytest
 
 from unbraid.reproduce import invariance, invariance_claims
 from unbraid.reproduce.invariance_claims import ANGLES, BASELINES, FREE, METRICS, SCHEMES, Results, claims
+from unbraid.reproduce.invariance_scores import by_angle
 
 
 def digits(label: str, data: str, seed: int, average: float, worst: float, leak: bool) -> dict[str, Any]:
     jitter = 0.002 * np.random.default_rng((seed, len(label))).normal()
-    p = {"digit": 0.95, "background": 0.4, "colour": 0.3, "angle": 0.3}
+    p = {"digit": 0.95, "background": 0.4, "colour": 0.2, "angle": 0.3}
     n = {"digit": 0.5, "background": 0.99, "colour": 0.9, "angle": 0.8}
     chance = {"digit": 0.1, "background": 0.34, "colour": 0.17, "angle": 0.25}
     blocks = {"p": n, "n": p} if leak else {"p": p, "n": n}
@@ -23,6 +24,7 @@ def digits(label: str, data: str, seed: int, average: float, worst: float, leak:
     steep = {a: {"average": average - 0.001 * int(a[1:]), "worst": worst - 0.001 * int(a[1:]) + jitter} for a in ANGLES}
     return {
         "label": label, "data": data, "seed": seed, "seconds": 1.0, "path": "", "angles": steep,
+        "shifts": dict.fromkeys(("neither", "angle", "ground", "both"), average), "drawn": {"p": 3.0, "n": 9.0},
         "scores": {
             "group_accuracy": {"value": average + jitter, "parts": {"worst": worst + jitter}}, "leakage": leakage,
         },
@@ -75,7 +77,7 @@ def test_accuracy_at_an_angle_is_counted_there_alone() -> None:
     factors = np.stack([rng.integers(0, 2, 900), rng.choice([0, 7], 900), rng.integers(3, 5, 900)], 1)
     predicted = np.where((factors[:, 1] == 7) & (factors[:, 2] == 4) & (factors[:, 0] == 1), 0, factors[:, 0])
     names = np.array(["digit", "angle", "background"])
-    found = invariance.by_angle({"factors": factors, "factor_names": names, "predicted": predicted})
+    found = by_angle({"factors": factors, "factor_names": names, "predicted": predicted})
     assert found["-75"] == {"average": 1.0, "worst": 1.0}
     assert found["+65"]["worst"] == 0
     at = factors[:, 1] == 7
@@ -98,6 +100,7 @@ def test_a_tiny_plan_goes_from_data_to_page_and_is_not_repeated(
     tmp_path: Path, shared_data: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(invariance, "SEEDS", (0,))
+    monkeypatch.setattr(invariance, "SHAPE_SEEDS", (0,))
     monkeypatch.setattr(invariance, "STEPS", 3)
     monkeypatch.setattr(invariance, "SHAPE_STEPS", 3)
     monkeypatch.setattr(invariance, "DIGIT_SETS", {"colored_mnist": 300, "rotation_colored_mnist": 300})

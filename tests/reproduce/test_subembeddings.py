@@ -120,7 +120,14 @@ def test_tables_hold_our_means_beside_the_papers_numbers() -> None:
     assert rows["gap of z"][0].endswith("(17.2)")
     assert "Seeds: Hess 0.1 5." in table.note
     again = reruns(9, found, "Hess 0.1")
-    assert [row[0] for row in again.rows] == ["z", "z0", "z1", "gap of z"]
+    rows = {row[0]: row[1:] for row in again.rows}
+    assert list(rows)[::2] == ["z", "z0", "z1", "gap of z"]
+    assert rows["gap of z, the paper"][:4] == ["17.2", "8.5", "3.7", "1.5"]
+    assert rows["z"][-2:] == ["", ""]  # five seeds of ours, six runs of theirs
+    assert all(len(row) == len(again.columns) for row in again.rows)
+    named = next(table for table in tables(found) if table.title.startswith("Table 7"))
+    assert named.rows[0][1:3] == ["Ortho 0.1, the paper", "random"]
+    assert ["DC-DL", "Ortho 0.1", "none 5", 0.5, 0.1, "90.2 / 99.2", "90.2 / 99.1", "90.1 / 99.2"] in named.rows
     assert "the paper 7.6" in again.note
     assert "(22.8)" in again.note
     assert len(tables(found)) == 12

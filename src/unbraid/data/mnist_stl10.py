@@ -1,9 +1,9 @@
 """Digits on photographs: views share two of digit, background class and location, and differ in the third.
 
-MNIST/STL-10 of "Evaluating self-supervised disentangling with sub-embeddings" (appendix A.1): a digit of 28 x 28 over
-a 64 x 64 piece of an STL-10 picture by the larger value of each pixel, at one of two rows and four columns; 90 % of the
-pooled digits and pictures are for training. Differs from the paper: rows are composed when they are asked for, so that
-no JPEG compression comes in between.
+MNIST/STL-10 of "Unsupervised disentanglement without autoencoding" (Burns et al. 2021, appendix A.1): a digit of 28 x
+28 over a 64 x 64 piece of an STL-10 picture by the larger value of each pixel, at one of two rows and four columns; 90
+% of the pooled digits and pictures are for training. Differs from the paper: rows are composed when they are asked for,
+so that no JPEG compression comes in between.
 """
 
 from __future__ import annotations

@@ -26,26 +26,27 @@ class _Reversal(torch.autograd.Function):
         return -ctx.strength * gradients[0], None
 
 
-def fourier_features(z: Tensor, frequencies: Tensor, phases: Tensor, bandwidth: float) -> Tensor:
+def fourier_features(z: Tensor, frequencies: Tensor, phases: Tensor, bandwidth: float | Tensor) -> Tensor:
     """phi with E[phi(a) . phi(b)] = exp(-|a - b|^2 / bandwidth), Rahimi and Recht 2007. [n, d] -> [n, features]
 
     The mean is over frequencies [d, features] from a standard normal and phases [features] uniform on a whole turn.
     """
     scale = math.sqrt(2 / phases.numel())
-    return scale * torch.cos(math.sqrt(2 / bandwidth) * z @ frequencies + phases)
+    return scale * torch.cos(z * (2 / bandwidth) ** 0.5 @ frequencies + phases)
 
 
-def group_mmd(z: Tensor, group: Tensor, *, features: int = 500, bandwidth: float = 1.0) -> Tensor:
+def group_mmd(z: Tensor, group: Tensor, *, features: int = 500, bandwidth: float = 0.0) -> Tensor:
     """The squared distance between the mean of phi in each group and over all, summed over groups. [n, d], [n] -> []
 
     Louizos et al. 2016 (arXiv:1511.00830, eq. 10 and 11 for two groups); features are drawn anew at each call.
 
     Args:
         features: number of random features
-        bandwidth: gamma of the kernel exp(-|a - b|^2 / gamma)
+        bandwidth: gamma of the kernel exp(-|a - b|^2 / gamma); 0 takes the median of |a - b|^2, as a constant
     """
     frequencies = torch.randn(z.shape[1], features, device=z.device, dtype=z.dtype)
     phases = 2 * math.pi * torch.rand(features, device=z.device, dtype=z.dtype)
-    phi = fourier_features(z, frequencies, phases, bandwidth)
+    scale = bandwidth or torch.pdist(z.detach()).square().median().clamp(min=1e-12)
+    phi = fourier_features(z, frequencies, phases, scale)
     means = torch.stack([phi[group == value].mean(0) for value in set(group.tolist())])  # [groups, features]
     return ((means - phi.mean(0)) ** 2).sum()

@@ -48,7 +48,7 @@ class SwapVAE(Method[Pairs]):
         beta: weight of the contrastive loss of p
         gamma: weight of the loss with the class's average code
         two_step: train the classifier on detached codes; otherwise its loss is added to the representation's
-        weight: of the classifier's loss where it is added
+        weight: of the classifier's loss where it is added; the classifier itself follows its own loss
         divergence: by which changed dimensions are found, kl, jsd or jsd_exact
         compare_with: what swapped and averaged codes should draw, reconstruction or input
         amount_steps: steps over which the number of swapped dimensions grows from 1; 0: all from the start
@@ -60,7 +60,7 @@ class SwapVAE(Method[Pairs]):
         width: channels of the first convolution
         likelihood: of the pixels, bernoulli or gaussian
         lr: learning rate of Adam
-        classifier_lr: learning rate of the classifier's Adam in two-step training
+        classifier_lr: learning rate of the classifier's Adam
     """
 
     eats = Pairs
@@ -107,7 +107,7 @@ class SwapVAE(Method[Pairs]):
         self.classifier = nn.Linear(predictive, spec.classes) if predictive else None
 
     def groups(self) -> dict[str, Group]:
-        if self.classifier is None or not self.two_step:
+        if self.classifier is None:
             return {"model": Group(list(self.parameters()), self.lr)}
         representation = [*self.encoder.parameters(), *self.decoder.parameters()]
         return {
@@ -139,9 +139,8 @@ class SwapVAE(Method[Pairs]):
             zp = self._apart(self.decoder(average), image, x)
             value, terms = value + self.gamma * zp, {**terms, "average": zp}
         ce = _cross_entropy(self._logits(p.detach() if self.two_step else p), y)
-        if self.two_step:
-            return {"model": minimise(value, **terms), "classifier": minimise(ce)}
-        return {"model": minimise(value + self.weight * ce, **terms, ce=ce)}
+        value = value if self.two_step else value + self.weight * ce
+        return {"model": minimise(value, **terms), "classifier": minimise(ce)}
 
     def _exchanged(self, mu: Tensor, log_var: Tensor, batch: Pairs, step: int) -> Tensor:
         """Which dimensions of each pair are swapped. -> bool [b, p + n]"""

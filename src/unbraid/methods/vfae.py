@@ -7,7 +7,8 @@ squared distance between the codes of each value of a nuisance and all codes, by
 (maths/invariance.py), summed over values and over nuisances.
 
 Differs from the paper: q(z1|x) instead of q(z1|x,s), because the nuisance of a new image is not known and an
-image shows it; convolutions; more than two values of s.
+image shows it; convolutions; more than two values of s; the bandwidth follows the codes, since with a fixed one of 1
+the kernel is 0 between any two codes of 20 dimensions and the penalty does nothing.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ class VFAE(Method[Labelled]):
         latents: number of dimensions of z1, and of z2
         hidden: units in the hidden layer between z1 and z2
         features: number of random features of the distance
-        bandwidth: gamma of its kernel exp(-|a - b|^2 / gamma)
+        bandwidth: gamma of its kernel exp(-|a - b|^2 / gamma); 0 takes the median of |a - b|^2 in the batch
         net: network, conv or mlp
         width: channels of the first convolution
         likelihood: of the pixels, bernoulli or gaussian
@@ -52,7 +53,7 @@ class VFAE(Method[Labelled]):
         latents: int = 20,
         hidden: int = 100,
         features: int = 500,
-        bandwidth: float = 1.0,
+        bandwidth: float = 0.0,
         net: str = "conv",
         width: int = 32,
         likelihood: str = "bernoulli",

@@ -42,6 +42,8 @@ def slices_of(blocks: Blocks) -> dict[str, list[str]]:
     """The blocks that are cut into slices, and the names of those: z has z0, z1, ..."""
     found = {}
     for name in blocks:
+        if name[-1:].isdigit():  # z10 is a slice of z, not of z1
+            continue
         parts = [f"{name}{k}" for k in range(len(blocks)) if f"{name}{k}" in blocks]
         if len(parts) > 1:
             found[name] = parts
@@ -75,11 +77,15 @@ def compare_slices(
 
 
 def degenerate(code: Blocks, probes: Score, rng: np.random.Generator) -> Score:
-    """R2 between slices, least over pairs; its parts hold the mean |cosine| and `solution`, one of NOTES or nothing."""
+    """R2 between slices, least over pairs; its parts hold the mean |cosine| and `solution`, one of NOTES or nothing.
+
+    Slices are brought to length one, since that is how the losses see them: a copy may have lengths of its own.
+    """
     whole, *parts = code
-    r2 = [explained({"s": code[a], "z": code[b]}, rng) for a, b in permutations(parts, 2)]
+    units = {part: code[part] / np.maximum(np.linalg.norm(code[part], axis=1, keepdims=True), 1e-12) for part in parts}
+    r2 = [explained({"s": units[a], "z": units[b]}, rng) for a, b in permutations(parts, 2)]
     least = min(r2, key=lambda score: score.value)
-    cosine = float(np.mean([np.abs(_cosines(code[a], code[b])).mean() for a, b in permutations(parts, 2)]))
+    cosine = float(np.mean([np.abs((units[a] * units[b]).sum(1)).mean() for a, b in permutations(parts, 2)]))
     solution, which = _solution(whole, parts, probes.parts, least.value, cosine)
     notes = (NOTES[solution].format(whole, ", ".join(which)),) if solution else ()
     return replace(least, parts={"cosine": cosine, "solution": solution}, warnings=notes)
@@ -104,8 +110,3 @@ def _solution(
         return "rotated copy", parts
     repeated = [task for task in chance if equal(task) and accuracy[whole][task] > chance[task] + BY_CHANCE]
     return ("repeated task", repeated) if repeated else (None, [])
-
-
-def _cosines(a: Codes, b: Codes) -> Codes:
-    lengths = np.linalg.norm(a, axis=1) * np.linalg.norm(b, axis=1)
-    return np.asarray((a * b).sum(1) / np.where(lengths > 0, lengths, 1))

@@ -225,7 +225,8 @@ def _curves(run: Run) -> str:
     rows = history.read(run.path / "history.csv")
     if not rows:
         return ""
-    return f'<h2>Training</h2>{figures.curves(rows)}<p class="note">Nats per sample, against steps.</p>'
+    note = "Loss and terms against steps; likelihoods and entropies in nats per sample."
+    return f'<h2>Training</h2>{figures.curves(rows)}<p class="note">{note}</p>'
 
 
 def _facts(run: Run) -> str:

@@ -48,6 +48,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "Hess 0.1": {"hessian": 0.1, **WAIT},
     "Hess 0.1 at once": {"hessian": 0.1},
     "Ortho + Hess 0.1": {"orthogonality": 0.1, "hessian": 0.1, **WAIT},
+    "InfoMin 0.1 later": {"infomin": 0.1, **WAIT},
     "InfoMin 0.1, as printed": {"infomin": 0.1, "literal_infomin": True},
     "Hess 0.1, per sample": {"hessian": 0.1, "hessian_per_sample": True, **WAIT},
 }
@@ -68,6 +69,7 @@ SEEDS: dict[str, dict[str, int]] = {  # how many, by variant of the data and lab
         "Hess 0.1": 5,
         "Hess 0.1 at once": 1,
         "Ortho + Hess 0.1": 1,
+        "InfoMin 0.1 later": 1,
         "InfoMin 0.1, as printed": 1,
         "Hess 0.1, per sample": 1,
     },

@@ -17,8 +17,8 @@ Digits on dimmed CIFAR-10 photographs at 32x32 (brightness 0.6, chosen on seed 0
 learned: at 0.7 and above this small network leaves the digit at chance), four convolutions of {width} to {top}
 channels, r of {top}, z of 16 dimensions, {steps} steps of 128 pairs with Adam at 1e-3; the paper: STL-10 at 64x64,
 ResNet-34, more than 55,000 steps. The Hessian's weight is 0 for 300 steps and grows over 300 more, since at 0.1 from
-the first step ("at once") the digit is never learned: chosen on seed 0, where the gap was seen. Positives have the same
-joint label. Probes learn from 10,000 rows that were trained on and are tested on 5,000 rows of other digits and
+the first step ("at once") the digit is never learned: one length of waiting was tried, on seed 0. Positives have the
+same joint label. Probes learn from 10,000 rows that were trained on and are tested on 5,000 rows of other digits and
 photographs. Losses are means over samples, so that a strength does not mean exactly what it means there. An interval is
 Student's t over seeds for the least of the margins by which a claim holds (above zero: it holds).
 """
@@ -90,7 +90,7 @@ def supervised(r: Results) -> Claim:
 def infomin(r: Results) -> list[Claim]:
     small, middle, large = ("InfoMin 0.001", "InfoMin 0.005", "InfoMin 0.1")
     both = TASKS["dc-bc"]
-    gaps = {label: [r.gap(label, task, whole=whole) for whole in "zr" for task in both] for label in (small, middle)}
+    gaps = {m: [r.gap(m, task, whole=w) for w in "zr" for task in both] for m in (small, middle, large)}
     drop = {w: [r.accuracy(small, w, task) - r.accuracy(large, w, task) for task in both] for w in "zr"}
     loss = {label: r.term(label, "infomax") for label in ("control", small, middle, large)}
     return [
@@ -99,8 +99,8 @@ def infomin(r: Results) -> list[Claim]:
             "InfoMin: the two halves are equal, gaps of 0.2 points at most",
             "largest mean gap of z or r: "
             + ", ".join(f"{label} {max(g.mean() for g in found):.1f}" for label, found in gaps.items())
-            + f", {large} {max(r.gap(large, task).mean() for task in both):.1f} (2 or less is asked for below 0.1)",
-            *(2 - gap for found in gaps.values() for gap in found),
+            + " (2 or less is asked for below 0.1)",
+            *(2 - gap for label in (small, middle) for gap in gaps[label]),
         ),
         judge(
             "000-3",
@@ -108,6 +108,9 @@ def infomin(r: Results) -> list[Claim]:
             "; ".join(f"{w} loses {' and '.join(f'{d.mean():.1f}' for d in drop[w])}" for w in "zr")
             + " (z at least as much as r is asked for)",
             *(a - b for a, b in zip(drop["z"], drop["r"], strict=True)),
+            note=""
+            if all(b.mean() < a.mean() / 2 for a, b in zip(drop["z"], drop["r"], strict=True))
+            else "r is not spared as it is in the paper.",
         ),
         judge(
             "000-4",
@@ -139,6 +142,7 @@ def orthogonality(r: Results) -> list[Claim]:
             + " (with P no more than a point below plain, and within 2 of the control, are asked for)",
             *(z("P-Ortho 0.1", task) - z("Ortho 0.1", task) + 1 for task in both),
             *(2 - np.abs(z("P-Ortho 0.1", task) - z("control", task)) for task in both),
+            note=f"Plain orthogonality costs {_mean(z('control', 'digit') - z('Ortho 0.1', 'digit'))} points here.",
         ),
         judge(
             "000-6",
@@ -174,6 +178,7 @@ def hessian(r: Results) -> list[Claim]:
             "the diagonal is found in 4 of 5 re-runs with the Hessian and 1 of 5 with P-Ortho",
             ", ".join(f"{label} {int(s.sum())} of {len(s)}" for label, s in share.items()),
             share["Hess 0.1"] - share["P-Ortho 0.1"],
+            note="By this interval 4 of 5 and 1 of 5 would be unclear too.",
         ),
         spread(r.gap("Hess 0.1", "digit"), r.gap("P-Ortho 0.1", "digit")),
     ]
@@ -192,21 +197,31 @@ def spread(hess: Numbers, ortho: Numbers) -> Claim:
 
 def locations(r: Results) -> list[Claim]:
     gaps = {label: r.gap(label, "location", "dc-dl") for label in ("Ortho 0.1", "one head", "Hess 0.1")}
+    n = min(len(gaps["Ortho 0.1"]), len(gaps["Hess 0.1"]))
+    halves = [r.accuracy("Ortho 0.1", f"z{k}", "location", "dc-dl") for k in (0, 1)]
     left = {task: r.accuracy("InfoMin 0.1", "r", task, "dc-dl") for task in TASKS["dc-dl"]}
     return [
         judge(
             "000-10",
             "location is at 99 in every half unless the Hessian is used (gaps 26.4 and 16.6; 0.1 and 2.8 for Ortho)",
-            f"gap in location: {_listed(gaps)} (five times that of Ortho is asked for)",
-            gaps["Hess 0.1"] - 5 * gaps["Ortho 0.1"],
+            f"gap in location: {_listed(gaps)}; the halves of Ortho 0.1 are at "
+            f"{' and '.join(f'{half.mean():.1f}' for half in halves)} (95 there, and five times the gap of Ortho, are "
+            "asked for)",
+            gaps["Hess 0.1"][:n] - 5 * gaps["Ortho 0.1"][:n],
+            *(half - 95 for half in halves),
         ),
         judge(
             "000-11",
             "on digit and location InfoMin collapses: r at 11.7 / 12.6",
-            f"r at strength 0.1: {_listed(left)} (5 points above chance or less are asked for)",
+            f"r at strength 0.1: {_listed(left)} (5 points above chance or less are asked for; the paper does not say "
+            "at which strength)",
             *(5 + r.chance("InfoMin 0.1", task, "dc-dl", "r") - left[task] for task in left),
         ),
     ]
+
+
+def _mean(values: Numbers) -> str:
+    return f"{values.mean():.1f}"
 
 
 def _listed(values: dict[str, Numbers]) -> str:
