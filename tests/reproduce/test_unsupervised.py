@@ -94,12 +94,13 @@ def test_a_record_is_published_as_page_and_json(tmp_path: Path) -> None:
     claims = [Claim("001-x", "a | b", "c", float("nan"), 1.0, 3, "unclear", "why")]
     pictures = draw(table, unsupervised.METRICS, tmp_path / "unsupervised")
     record = Record("Title", "About", "unbraid reproduce x", 7200.0, claims, [Table("T", ["a"], [[0.12345]])], pictures)
-    publish(record, tmp_path, "x")
+    publish(record, tmp_path, "x", ["abc", "def"])
     content = json.loads((tmp_path / "x.json").read_text())
     assert content["claims"][0]["low"] is None
     assert {"claims", "tables", "command", "commit", "seconds"} <= content.keys()
     page = (tmp_path / "x.md").read_text()
-    assert "2.0 hours of one core" in page
+    assert "from runs begun at `abc`, `def`; 2.0 hours of one core" in page
+    assert content["begun"] == ["abc", "def"]
     assert "| 001-x | a \\| b | c. why |" in page
     assert "| 0.123 |" in page
     for _, path in pictures:

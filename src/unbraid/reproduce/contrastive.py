@@ -28,7 +28,7 @@ from unbraid.methods.contract import Method
 from unbraid.representation import images
 from unbraid.reproduce.contrastive_claims import record
 from unbraid.reproduce.results import publish
-from unbraid.reproduce.runs import gather
+from unbraid.reproduce.runs import commits, gather
 from unbraid.scores import score_two_sets
 
 STEPS, BATCH, POINTS = 2500, 128, 5000
@@ -167,4 +167,4 @@ def main(out: Path, runs: Path, *, workers: int = 2) -> None:
             "folder that has them"
         )
     found = gather(work, list(settings()), runs, workers=workers)
-    publish(record(found, out), out, "contrastive")
+    publish(record(found, out), out, "contrastive", commits(found))

@@ -25,7 +25,7 @@ from unbraid.metrics.suite import entry
 from unbraid.model_metrics.contract import measure
 from unbraid.reproduce.intervention_claims import record
 from unbraid.reproduce.results import publish
-from unbraid.reproduce.runs import gather
+from unbraid.reproduce.runs import commits, gather
 from unbraid.run import Run
 
 SEEDS = (0, 1, 2)
@@ -137,4 +137,4 @@ def main(out: Path, runs: Path, *, workers: int = 2) -> None:
     if not (data_root() / "mnist").is_dir():
         raise Problem(f"{data_root()} needs the folder mnist: set UNBRAID_DATA to a folder that has it")
     found = gather(work, list(settings()), runs, workers=workers)
-    publish(record(found, out), out, "intervention")
+    publish(record(found, out), out, "intervention", commits(found))

@@ -22,7 +22,7 @@ from unbraid.errors import Problem
 from unbraid.reproduce.invariance_claims import record
 from unbraid.reproduce.invariance_scores import by_angle, disentanglement, drawn, shifts
 from unbraid.reproduce.results import publish
-from unbraid.reproduce.runs import gather
+from unbraid.reproduce.runs import commits, gather
 from unbraid.scores import score_labelled
 
 SEEDS = (1, 2, 3)  # of digits: weights were chosen on seed 0
@@ -134,4 +134,4 @@ def main(out: Path, runs: Path, *, workers: int = 2) -> None:
     if not (data_root() / "mnist").is_dir():
         raise Problem(f"{data_root()} needs the folder mnist: set UNBRAID_DATA to a folder that has it")
     found = gather(work, list(settings()), runs, workers=workers)
-    publish(record(found, out), out, "invariance")
+    publish(record(found, out), out, "invariance", commits(found))

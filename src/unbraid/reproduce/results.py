@@ -51,7 +51,7 @@ class Record:
     title: str
     about: str  # what was run, at which size, and how that differs from the paper
     command: str
-    seconds: float  # of all runs together, one thread each
+    seconds: float  # of all runs together, one thread each; of one that was stopped, since it went on
     claims: list[Claim]
     tables: list[Table]
     pictures: list[tuple[str, str]] = field(default_factory=list)  # caption, path relative to the page
@@ -120,12 +120,16 @@ def decide(
     return Claim(id, paper, ours, *min(found), seeds, verdict, f"{note} {why}".strip())
 
 
-def publish(record: Record, folder: Path, name: str) -> None:
-    """Writes NAME.md and NAME.json, and README.md that lists all records of the folder."""
+def publish(record: Record, folder: Path, name: str, begun: Sequence[str] = ()) -> None:
+    """Writes NAME.md and NAME.json, and README.md that lists all records of the folder.
+
+    Args:
+        begun: commits at which the runs were begun
+    """
     folder.mkdir(parents=True, exist_ok=True)
-    plain = asdict(record) | {"commit": commit()}
+    plain = asdict(record) | {"commit": commit(), "begun": list(begun)}
     write(folder / f"{name}.json", (json.dumps(_finite(plain), indent=2) + "\n").encode())
-    write(folder / f"{name}.md", _page(record).encode())
+    write(folder / f"{name}.md", _page(record, begun).encode())
     index = folder / "README.md"
     if not index.exists() or index.read_text().startswith(INDEX):  # somebody else's is left alone
         write(index, _index(folder).encode())
@@ -151,15 +155,15 @@ def _index(folder: Path) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _page(record: Record) -> str:
+def _page(record: Record, begun: Sequence[str]) -> str:
     told = [f"{sum(c.verdict == v for c in record.claims)} {v}" for v in VERDICTS]
     lines = [
         f"# {record.title}",
         "",
         record.about.strip(),
         "",
-        f"Made by `{record.command}` at commit `{commit()}`; {record.seconds / 3600:.1f} hours of one core. "
-        f"Claims: {', '.join(told)}.",
+        f"Made by `{record.command}` at commit `{commit()}`{_begun(begun)}; {record.seconds / 3600:.1f} hours of one "
+        f"core. Claims: {', '.join(told)}.",
         "",
         "## Claims",
         "",
@@ -176,6 +180,11 @@ def _page(record: Record) -> str:
     for caption, path in record.pictures:
         lines += ["", f"![{caption}]({path})", "", caption]
     return "\n".join(lines) + "\n"
+
+
+def _begun(commits: Sequence[str]) -> str:
+    others = [name for name in commits if name != commit()]
+    return f" from runs begun at {', '.join(f'`{name}`' for name in others)}" if others else ""
 
 
 def _interval(claim: Claim) -> str:

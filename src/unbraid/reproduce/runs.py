@@ -14,6 +14,7 @@ import pandas as pd
 
 from unbraid.errors import Problem
 from unbraid.reproduce.results import Result
+from unbraid.run import Run
 from unbraid.study import local, plan
 from unbraid.study.collect import collect, wide
 from unbraid.study.execute import record_failure, states, task
@@ -35,6 +36,12 @@ def gather(
     with ProcessPoolExecutor(workers, get_context("spawn"), _end_with_parent) as pool:
         done = pool.map(work, plan, [runs] * len(plan))
         return [_told(i, len(plan), result) for i, result in enumerate(done, 1)]
+
+
+def commits(found: Sequence[Result]) -> list[str]:
+    """Those at which the runs were begun, in their order."""
+    begun = [Run(result["path"]).config.get("commit") for result in found]
+    return list(dict.fromkeys(name for name in begun if name))
 
 
 def _end_with_parent() -> None:

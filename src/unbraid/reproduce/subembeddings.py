@@ -23,7 +23,7 @@ from unbraid.methods.contract import Method
 from unbraid.metrics.sub_embeddings import compare_slices
 from unbraid.representation import encode
 from unbraid.reproduce.results import publish
-from unbraid.reproduce.runs import gather
+from unbraid.reproduce.runs import commits, gather
 from unbraid.reproduce.subembeddings_claims import record
 from unbraid.run import Run
 
@@ -149,4 +149,4 @@ def main(out: Path, runs: Path, *, workers: int = 2) -> None:
     for variant in SEEDS:  # what is missing is said before anything is trained
         api.load_data("mnist_stl10", variant=variant, **DATA)
     found = gather(work, list(settings()), runs, workers=workers)
-    publish(record(found, out, steps=STEPS, width=WIDTH), out, "subembeddings")
+    publish(record(found, out, steps=STEPS, width=WIDTH), out, "subembeddings", commits(found))
