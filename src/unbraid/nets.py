@@ -15,7 +15,7 @@ from unbraid.errors import Problem, unknown
 Shape = tuple[int, int, int]
 Likelihood = Literal["bernoulli", "gaussian"]
 
-TRANSLATOR_EDGE = 0.01  # pixels are taken to be this far from 0 and 1
+TRANSLATOR_EDGE = 0.001  # pixels are taken to be this far from 0 and 1
 GAUSSIAN_SCALE = 0.1  # standard deviation of the gaussian likelihood, for images in [0, 1]
 
 

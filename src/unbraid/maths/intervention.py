@@ -12,6 +12,8 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.func import functional_call
 
+B1, B2, TINY = 0.9, 0.999, 1e-20  # of Adam; the last is inside the root, which has no derivative at 0
+
 
 def intervene(z: Tensor, value: Tensor, chosen: Tensor) -> Tensor:
     """do(Z_k = z_k'): the features of z [b, k, d] that are `chosen` [b, k] take those of `value` [b, k, d]."""
@@ -45,24 +47,24 @@ def cross_entropy(logits: Tensor, image: Tensor) -> Tensor:
 def adapted(
     net: nn.Module, u: Tensor, v: Tensor, *, steps: int, rate: float, second_order: bool = False
 ) -> dict[str, Tensor]:
-    """The parameters of a translator after some steps of gradient descent on Eq. 2; the net itself stays as it is.
+    """The parameters of a translator after some steps of Adam on Eq. 2; the net itself stays as it is.
 
-    The loss that is descended is the mean over pixels, so that one rate fits images of all sizes. With `second_order`
-    the result is a differentiable function of u and v, otherwise a constant.
+    With `second_order` the result is a differentiable function of u and v, otherwise a constant.
     """
-    parameters = {name: value.detach() for name, value in net.named_parameters()}
-    pixels = math.prod(v.shape[1:])
+    names = [name for name, _ in net.named_parameters()]
+    values = [value.detach().requires_grad_() for value in net.parameters()]
+    first = [torch.zeros_like(value) for value in values]
+    second = [torch.zeros_like(value) for value in values]
     if not second_order:
         u, v = u.detach(), v.detach()
     with torch.enable_grad():
-        for _ in range(steps):
-            parameters = {name: value.requires_grad_() for name, value in parameters.items()}
-            loss = cross_entropy(functional_call(net, parameters, (u,)), v) / pixels
-            gradients = torch.autograd.grad(loss, list(parameters.values()), create_graph=second_order)
-            parameters = {
-                name: value - rate * gradient
-                for (name, value), gradient in zip(parameters.items(), gradients, strict=True)
-            }
+        for step in range(1, steps + 1):
+            loss = cross_entropy(functional_call(net, dict(zip(names, values, strict=True)), (u,)), v)
+            gradients = torch.autograd.grad(loss / math.prod(v.shape[1:]), values, create_graph=second_order)
+            first = [B1 * m + (1 - B1) * g for m, g in zip(first, gradients, strict=True)]
+            second = [B2 * s + (1 - B2) * g**2 for s, g in zip(second, gradients, strict=True)]
+            size = rate * (1 - B2**step) ** 0.5 / (1 - B1**step)
+            values = [p - size * m / (s + TINY).sqrt() for p, m, s in zip(values, first, second, strict=True)]
             if not second_order:
-                parameters = {name: value.detach() for name, value in parameters.items()}
-    return parameters
+                values = [value.detach().requires_grad_() for value in values]
+    return dict(zip(names, values, strict=True))

@@ -15,8 +15,8 @@ W/N is a softmax over the batch. Where factors are correlated x' are not distrib
 
 Differs from the paper, which leaves it open: x^r are the images of the same batch in another order; L_adv moves encoder
 and decoder through x' alone, not by making reconstructions look unreal (`literal` allows that); the translator is
-small, starts anew at each step as the identity, and theta_M is a constant unless `second_order` unrolls it. Encoder and
-decoder are two groups that share one backward pass.
+small, starts anew at each step as the identity, learns by Adam since a few steps of plain descent leave it there, and
+theta_M is a constant unless `second_order` unrolls it. Encoder and decoder are two groups that share one backward pass.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ class InterventionAE(Method[Images]):
         lambda_3: weight of the translation's difficulty
         features: number of features
         dims: dimensions of each feature
-        inner_steps: gradient steps of the translator
-        inner_rate: rate of these steps, for the mean loss over pixels
+        inner_steps: steps of the translator's Adam
+        inner_rate: rate of these steps
         second_order: differentiate through the translator's steps too
         literal: let the adversarial loss move reconstructions as well
         width: channels of the first convolution
@@ -69,15 +69,15 @@ class InterventionAE(Method[Images]):
         lambda_3: float = 1.0,
         features: int = 10,
         dims: int = 1,
-        inner_steps: int = 3,
-        inner_rate: float = 10.0,
+        inner_steps: int = 10,
+        inner_rate: float = 0.03,
         second_order: bool = False,
         literal: bool = False,
         width: int = 32,
         critic_width: int = 32,
         critic_layers: int = 1,
         leak: float = 0.0,
-        translator_width: int = 8,
+        translator_width: int = 16,
         lr: float = 1e-4,
         decoder_lr: float = 1e-4,
         critic_lr: float = 1e-4,
