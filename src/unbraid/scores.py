@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,9 +20,17 @@ from unbraid.metrics.two_sets import compare
 from unbraid.run import Run, read_arrays
 
 Units = list[int] | None
+Options = Mapping[str, Mapping[str, Any]]
 
 
-def score(run: Run, *, block: str | None = None, metrics: list[str] | None = None, seed: int = 0) -> dict[str, Score]:
+def score(
+    run: Run,
+    *,
+    block: str | None = None,
+    metrics: list[str] | None = None,
+    seed: int = 0,
+    options: Options | None = None,
+) -> dict[str, Score]:
     """Scores the codes of a run and writes scores.json; those of a target and a background also against each other.
 
     Metrics that need the model are taken of the run's method and data set, which are loaded again.
@@ -30,6 +39,7 @@ def score(run: Run, *, block: str | None = None, metrics: list[str] | None = Non
         block: of the code; the first unless given
         metrics: their names, to be added to the scores that are there; the default suite unless given
         seed: of whatever the metrics draw
+        options: keyword arguments of a metric, by its name
     """
     of_model = [name for name in metrics or () if name in catalogue.of_models()]
     of_codes = None if metrics is None else [name for name in metrics if name not in of_model]
@@ -37,28 +47,34 @@ def score(run: Run, *, block: str | None = None, metrics: list[str] | None = Non
     arrays = run.arrays("codes.npz") if metrics is None else {}
     just_classes = "background_rows" in arrays and arrays["factors"].shape[1] == 1  # no factors to tell apart
     if of_codes or (of_codes is None and not just_classes):
-        scores = score_file(run.path / "codes.npz", block=block, metrics=of_codes, seed=seed)
+        chosen = {name: given for name, given in (options or {}).items() if name not in of_model}
+        scores = score_file(run.path / "codes.npz", block=block, metrics=of_codes, seed=seed, options=chosen)
     if metrics is None:
         scores |= (
             score_labelled(arrays, seed=seed) | score_two_sets(arrays, seed=seed) | score_slices(arrays, seed=seed)
         )
     if of_model:
-        scores |= _measure(run, of_model, seed)
+        scores |= _measure(run, of_model, seed, options)
     kept = {} if metrics is None else run.scores()
     run.write_json("scores.json", kept | {name: value.as_dict() for name, value in scores.items()})
     return scores
 
 
-def _measure(run: Run, metrics: list[str], seed: int) -> dict[str, Score]:
+def _measure(run: Run, metrics: list[str], seed: int, options: Options | None) -> dict[str, Score]:
     from unbraid.loading import load_data, load_run  # torch is not needed for codes
     from unbraid.model_metrics.contract import measure
 
     data = load_data(run.plan.data, **run.plan.data_arguments)
-    return measure(load_run(run.path), data.test or data, metrics=metrics, seed=seed)
+    return measure(load_run(run.path), data.test or data, metrics=metrics, seed=seed, options=options)
 
 
 def score_file(
-    path: Path | str, *, block: str | None = None, metrics: list[str] | None = None, seed: int = 0
+    path: Path | str,
+    *,
+    block: str | None = None,
+    metrics: list[str] | None = None,
+    seed: int = 0,
+    options: Options | None = None,
 ) -> dict[str, Score]:
     """Scores an npz file with the arrays `codes` [n, d] (or `codes_<block>`) and `factors` [n, k]."""
     arrays = read_arrays(Path(path))
@@ -68,7 +84,8 @@ def score_file(
     if arrays["factors"].ndim == 2 and arrays["factors"].shape[1] == 0:
         return {}
     names = [str(factor) for factor in arrays["factor_names"]] if "factor_names" in arrays else None
-    scores = score_arrays(codes, arrays["factors"], metrics=metrics, seed=seed, names=names, units=units)
+    given: dict[str, Any] = {"metrics": metrics, "seed": seed, "names": names, "units": units, "options": options}
+    scores = score_arrays(codes, arrays["factors"], **given)
     return {metric: replace(s, params={**s.params, "block": name}) for metric, s in scores.items()} if name else scores
 
 

@@ -116,7 +116,7 @@ def test_bad_numbers_are_a_sentence(
         ("score {empty}", "is not a run"),
         ("report {empty}", "is not a run"),
         ("list methods --jsn", "did you mean '--json'?"),
-        ("score x --points 5", "there are: --block, --help, --json, --metrics, --seed, -h$"),
+        ("score x --points 5", "there are: --block, --help, --json, --metrics, --seed, --set, -h$"),
     ],
 )
 def test_mistakes_get_one_sentence(

@@ -89,6 +89,14 @@ def test_all_seven_analyses_are_there_with_intervals(tmp_path: Path) -> None:
     assert evidence.efficiency == {"downstream": (100, 1000)}
 
 
+def test_scores_of_models_are_guides_that_need_no_factors(tmp_path: Path) -> None:
+    leave(tmp_path, plan(), (*METRICS, "translation", "variation_predictability"))
+    evidence = gather(tmp_path)
+    assert evidence.metrics == list(METRICS)
+    assert (evidence.guides["translation"], evidence.guides["variation_predictability"]) == (-1, 1)
+    assert "least translation" in written(tmp_path)
+
+
 @pytest.mark.parametrize(
     ("seeds", "data", "metrics", "words"),
     [

@@ -10,13 +10,16 @@ import pytest
 from unbraid import catalogue
 from unbraid.reproduce import intervention
 from unbraid.reproduce.intervention import CORRELATED, Setting, settings
-from unbraid.reproduce.intervention_claims import Results, claims, mixed_share, rank_correlation, scores
+from unbraid.reproduce.intervention_claims import claims, mixed_share
+from unbraid.reproduce.intervention_tables import Results, rank_correlation, scores
 
 
 def result(label: str, data: str, correlated: bool, seed: int, **values: float) -> dict[str, Any]:
     mixed = values.pop("mixed", 0.1)
     importance = [[1 - mixed, mixed, 0.0], [mixed, 1 - mixed, 0.0], [0.0, 0.0, 1.0]]
     found = {name: {"value": number, "parts": {}, "params": {}} for name, number in values.items()}
+    if "sap" in found:
+        found["sap"]["parts"] = {"best_latent": [0, 1]}
     found["dci"] |= {"parts": {"importance": importance}, "params": {"factors": ["floor_hue", "wall_hue", "shape"]}}
     return {"label": label, "data": data, "correlated": correlated, "seed": seed, "seconds": 1.0, "scores": found}
 
@@ -38,7 +41,7 @@ def paper_world() -> list[dict[str, Any]]:
 
 def test_results_like_the_papers_show_every_claim_and_their_opposite_none() -> None:
     told = {claim.id: claim for claim in claims(Results(paper_world()))}
-    assert list(told) == [f"004-{i}" for i in range(1, 7)]
+    assert list(told) == [f"004-{i}" for i in range(1, 8)]
     assert {claim.verdict for claim in told.values()} == {"shown"}
     turned = [{**r, "correlated": not r["correlated"]} for r in paper_world()]
     for run in turned:
@@ -50,7 +53,20 @@ def test_results_like_the_papers_show_every_claim_and_their_opposite_none() -> N
         "004-4": "not shown",
         "004-5": "not shown",
         "004-6": "unclear",  # both are near
+        "004-7": "not shown",
     }
+
+
+def test_digits_that_share_a_feature_or_score_near_zero_show_nothing() -> None:
+    for spoil in ("collapse", "noise"):
+        world = paper_world()
+        for run in world:
+            if run["data"] == "cmnist" and run["label"] == "intervention":
+                if spoil == "collapse":
+                    run["scores"]["sap"]["parts"]["best_latent"] = [0, 0]
+                else:
+                    run["scores"]["sap"]["value"] *= 0.1
+        assert {c.id: c.verdict for c in claims(Results(world))}["004-4"] == "not shown"
 
 
 def test_a_claim_that_differs_from_seed_to_seed_is_unclear() -> None:
@@ -63,11 +79,12 @@ def test_a_claim_that_differs_from_seed_to_seed_is_unclear() -> None:
 
 def test_rank_correlation_is_of_less_difficulty_with_higher_scores() -> None:
     runs = [result("FactorVAE 10", "dsprites", False, i, dci=0.1 * i, translation=(10 - i) ** 3) for i in range(8)]
-    rho, low, high = rank_correlation(runs, "dci")
+    rho, low, high, n = rank_correlation(runs, "dci")
     assert rho == pytest.approx(1)
-    assert (low, high) == pytest.approx((1, 1))
+    assert (low, high, n) == pytest.approx((1, 1, 8))
     runs[0]["scores"]["translation"]["value"] = None  # a collapsed model has none
     assert rank_correlation(runs, "dci")[0] == pytest.approx(1)
+    assert rank_correlation(runs, "dci")[3] == 7
     assert np.isnan(rank_correlation(runs[:3], "dci")[0])
 
 

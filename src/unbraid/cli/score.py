@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import ast
 import json
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from unbraid.cli.parser import Parser
 from unbraid.cli.show import print_scores
+from unbraid.errors import Problem
 
 
 def add(commands: argparse._SubParsersAction[Parser]) -> None:
@@ -15,6 +19,14 @@ def add(commands: argparse._SubParsersAction[Parser]) -> None:
     parser.add_argument("path", help="a run's directory, or an .npz file with arrays codes [n, d] and factors [n, k]")
     parser.add_argument("--metrics", help="names, separated by commas (default: the whole suite)")
     parser.add_argument("--block", help="block of the code (default: the first)")
+    parser.add_argument(
+        "--set",
+        dest="options",
+        action="append",
+        default=[],
+        metavar="METRIC.NAME=VALUE",
+        help="an argument of a metric, such as translation.steps=60; may be given several times",
+    )
     parser.add_argument("--seed", type=int, default=0, help="of whatever the metrics draw (default: 0)")
     parser.add_argument("--json", action="store_true", help="for programs")
     parser.set_defaults(main=main)
@@ -25,14 +37,29 @@ def main(arguments: argparse.Namespace) -> int:
     from unbraid.scores import score, score_file
 
     metrics = arguments.metrics.split(",") if arguments.metrics else None
+    given: dict[str, Any] = {"block": arguments.block, "metrics": metrics, "seed": arguments.seed}
+    given["options"] = read_options(arguments.options)
     path = Path(arguments.path)
-    if path.is_dir():
-        scores = score(Run(path), block=arguments.block, metrics=metrics, seed=arguments.seed)
-    else:
-        scores = score_file(path, block=arguments.block, metrics=metrics, seed=arguments.seed)
+    scores = score(Run(path), **given) if path.is_dir() else score_file(path, **given)
     plain = {name: value.as_dict() for name, value in scores.items()}
     if arguments.json:
         print(json.dumps(plain, indent=2))
     else:
         print_scores(plain, path.name)
     return 0
+
+
+def read_options(words: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """METRIC.NAME=VALUE -> {METRIC: {NAME: VALUE}}; a value that is no Python literal is a word."""
+    options: dict[str, dict[str, Any]] = {}
+    for word in words:
+        target, equals, text = word.partition("=")
+        metric, dot, name = target.partition(".")
+        if not (equals and dot and metric and name):
+            raise Problem(f"'{word}' is not METRIC.NAME=VALUE, such as translation.steps=60")
+        try:
+            value = ast.literal_eval(text)
+        except (ValueError, SyntaxError):
+            value = text
+        options.setdefault(metric, {})[name] = value
+    return options

@@ -77,8 +77,7 @@ class Setting:
 
     @property
     def data_arguments(self) -> dict[str, Any]:
-        sigma = 0.0 if self.data == "cmnist" and self.sigma == INDEPENDENT else self.sigma
-        return {**DATA[self.data], "correlated": sigma}
+        return {**DATA[self.data], "correlated": self.sigma}
 
 
 def settings() -> Iterator[Setting]:
@@ -87,7 +86,8 @@ def settings() -> Iterator[Setting]:
         for data in DATA:
             for sigma in (INDEPENDENT, CORRELATED):
                 for label, (method, arguments) in (DIGITS if data == "cmnist" else METHODS).items():
-                    yield Setting(label, method, arguments, data, sigma, seed)
+                    codes = {"codes": 6} if (method, data) == ("infogan_cr", "shapes3d") else {}  # one for each factor
+                    yield Setting(label, method, {**arguments, **codes}, data, sigma, seed)
 
 
 def work(setting: Setting, runs: Path) -> dict[str, Any]:

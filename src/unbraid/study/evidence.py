@@ -14,6 +14,7 @@ from unbraid.study.collect import collect, wide
 from unbraid.study.udr import with_udr
 
 GUIDES = {"elbo": 1, "reconstruction": -1, "kl": -1, "total_correlation.mean": -1, "total_correlation.sampled": -1}
+GUIDES |= {"translation": -1, "variation_predictability": 1}
 UNPOOLED = ("run", "method", "objective", "data", "seed", "setting", "strength", "strength_name")
 
 
