@@ -1,0 +1,33 @@
+"""What all classifiers have in common."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from tests.methods.labelled import SPEC, batch, build
+from unbraid import catalogue
+from unbraid.errors import Problem
+from unbraid.methods.heads import no_nuisance, one_hot
+
+
+@pytest.mark.parametrize("name", ["cnn", "beta_vae_classifier", "cai", "cvib", "uai", "vfae", "swap_vae"])
+def test_classifiers_give_logits_in_the_order_of_the_images_and_refuse_sets_without_classes(name: str) -> None:
+    kind = catalogue.find("methods", name).load()
+    method, x = build(kind).eval(), batch().x
+    with torch.no_grad():
+        logits = method.classify(x)
+        torch.testing.assert_close(method.classify(x.flip(0)), logits.flip(0))
+    assert logits.shape == (12, 3)
+    assert logits.std(0).min() > 0
+    with pytest.raises(Problem, match="class"):
+        kind(type(SPEC)(SPEC.shape, SPEC.n_train, 0, SPEC.nuisances))
+    if name in ("cai", "cvib", "vfae"):
+        with pytest.raises(Problem, match="nuisances"):
+            kind(type(SPEC)(SPEC.shape, SPEC.n_train, SPEC.classes))
+
+
+def test_known_nuisances_are_written_side_by_side() -> None:
+    s = torch.tensor([[1, 0], [2, 1]])
+    assert one_hot(s, (3, 2)).tolist() == [[0, 1, 0, 1, 0], [0, 0, 1, 0, 1]]
+    assert no_nuisance(1, (4, 2)).tolist() == [[0.25] * 4 + [0.5] * 2]

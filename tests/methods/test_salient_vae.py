@@ -1,0 +1,45 @@
+from __future__ import annotations
+
+import pytest
+import torch
+
+from tests.methods.two_sets import B, Told, batch, build, loss, told
+from unbraid.methods.salient_vae import SalientVAE
+
+
+def test_the_salient_penalty_is_the_squared_mean_plus_the_variance() -> None:
+    method = build(SalientVAE, lambda_s=7.0, lambda_z=0.0)
+    mu, log_var = told(method)
+    expected = sum((mu[i, :3] ** 2).sum() + log_var[i, :3].exp().sum() for i in range(B, 2 * B)) / B
+    without = build(SalientVAE, lambda_s=0.0, lambda_z=0.0)
+    told(without)
+    added = loss(method)["model"].value - loss(without)["model"].value
+    assert added.item() == pytest.approx(7 * float(expected), rel=1e-4)
+
+
+def test_the_transport_term_is_between_sampled_common_codes_and_moves_both_sets() -> None:
+    """With variance almost 0 and one set a shifted copy of the other, W2^2 is the shift's square."""
+    method, shift = build(SalientVAE, lambda_s=0.0, lambda_z=5.0), torch.tensor([1.0, -2.0, 0.5, 0.0])
+    mu, log_var = torch.randn(2 * B, 7), torch.full((2 * B, 7), -30.0)
+    order = torch.randperm(B)
+    mu[B:, 3:] = mu[order, 3:] + shift
+    method.encoder = Told(torch.cat([mu, log_var], 1))
+    found = loss(method)["model"]
+    assert found.terms["w2"].item() == pytest.approx(5.25, rel=1e-4)
+    without = build(SalientVAE, lambda_s=0.0, lambda_z=0.0)
+    without.encoder = method.encoder
+    (difference,) = torch.autograd.grad(found.value - loss(without)["model"].value, method.encoder.outputs)
+    torch.testing.assert_close(difference[:B, 3:7], (-2 * 5 * shift / B).expand(B, 4), rtol=1e-3, atol=1e-3)
+    torch.testing.assert_close(difference[B:, 3:7], (2 * 5 * shift / B).expand(B, 4), rtol=1e-3, atol=1e-3)
+    assert difference[:, :3].abs().max() < 1e-3
+
+
+def test_a_decoder_takes_salient_before_common() -> None:
+    method = build(SalientVAE).eval()
+    x = batch().target
+    with torch.no_grad():
+        blocks = method.encode(x)
+        mu = method.encoder(x).chunk(2, -1)[0]
+        assert torch.equal(torch.cat([blocks["s"], blocks["z"]], 1), mu)
+        torch.testing.assert_close(method.decode(blocks), method.decoder.mean(mu))
+    assert list(blocks) == ["s", "z"]

@@ -1,0 +1,89 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+from tests.methods.labelled import batch, build, losses
+from unbraid.maths import gaussian
+from unbraid.methods import vfae as vfae_module
+from unbraid.methods.vfae import VFAE
+
+
+def vfae(**arguments: Any) -> VFAE:
+    method: VFAE = build(VFAE, latents=5, hidden=7, **arguments)
+    with torch.no_grad():  # a code that differs from its prior
+        method.encoder[-1].weight.mul_(8)  # type: ignore[index]
+    return method
+
+
+def test_vfae_s_loss_is_its_equation_from_the_inferred_code() -> None:
+    """x is drawn from the inferred z1 and s; z = mu + sigma eps; log q(z1|x) - log p(z1|z2,y), not the reverse."""
+    method, x, y, s = vfae(alpha=2.0, beta=0.0), batch().x, batch().y, batch().s
+    mu, log_var = method.encoder(x).chunk(2, -1)
+    torch.manual_seed(1)
+    z1 = mu + (log_var / 2).exp() * torch.randn(12, 5)
+    label = torch.eye(3)[y]
+    mu2, log_var2 = method.to_z2(torch.cat([z1, label], 1)).chunk(2, -1)
+    z2 = mu2 + (log_var2 / 2).exp() * torch.randn(12, 5)
+    prior_mu, prior_log_var = method.to_z1(torch.cat([z2, label], 1)).chunk(2, -1)
+    nuisance = torch.cat([torch.eye(4)[s[:, 0]], torch.eye(3)[s[:, 1]]], 1)
+    rec = F.binary_cross_entropy_with_logits(method.decoder(torch.cat([z1, nuisance], 1)), x, reduction="sum") / 12
+    q = torch.distributions.Normal(mu, (log_var / 2).exp())
+    prior = torch.distributions.Normal(prior_mu, (prior_log_var / 2).exp())
+    kl1 = (q.log_prob(z1) - prior.log_prob(z1)).sum() / 12  # type: ignore[no-untyped-call]
+    kl2 = 0.5 * (mu2**2 + log_var2.exp() - log_var2 - 1).sum() / 12
+    ce = F.cross_entropy(method.classifier(z1), y)
+    found, expected = losses(method)["model"], rec + kl1 + kl2 + 2 * ce
+    assert found.value.item() == pytest.approx(expected.item(), rel=1e-5)
+    assert found.terms["kl1"].item() == pytest.approx(kl1.item(), rel=1e-4)
+    parameters = list(method.parameters())
+    for ours, theirs in zip(*(torch.autograd.grad(v, parameters) for v in (found.value, expected)), strict=True):
+        assert torch.allclose(ours, theirs, rtol=1e-3, atol=1e-4)
+
+
+def test_vfae_s_first_divergence_is_that_of_the_posterior_from_its_prior() -> None:
+    """Where the prior does not depend on z2 the mean over draws is the closed KL(q || p), which KL(p || q) is not."""
+    method = vfae()
+    with torch.no_grad():
+        last = list(method.to_z1.parameters())
+        last[-2].zero_()
+        last[-1].copy_(torch.tensor([0.5] * 5 + [1.0] * 5))
+        mu, log_var = method.encoder(batch().x).chunk(2, -1)
+        right, wrong = (
+            gaussian.kl(*pair).sum(-1).mean().item()
+            for pair in (
+                (mu, log_var, torch.full_like(mu, 0.5), torch.full_like(mu, 1.0)),
+                (torch.full_like(mu, 0.5), torch.full_like(mu, 1.0), mu, log_var),
+            )
+        )
+        draws = []
+        for seed in range(400):
+            torch.manual_seed(seed)
+            draws.append(method.losses(batch(), 0)["model"].terms["kl1"].item())
+    assert sum(draws) / 400 == pytest.approx(right, rel=0.03)
+    assert abs(wrong - right) > 0.1 * right
+
+
+def test_vfae_s_hidden_layers_bend() -> None:
+    """Without its activation a network of two layers would be linear."""
+    for net in (vfae().to_z1, vfae().to_z2):
+        a, b = torch.randn(2, 6, 8).unbind(0)
+        zero = net(torch.zeros(6, 8))
+        assert not torch.allclose(net(a + b) - zero, (net(a) - zero) + (net(b) - zero), atol=1e-3)
+
+
+def test_vfae_compares_the_codes_of_every_nuisance(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[tuple[torch.Tensor, torch.Tensor]] = []
+
+    def spy(z: torch.Tensor, group: torch.Tensor, **_: Any) -> torch.Tensor:
+        seen.append((z, group))
+        return z.sum() * 0 + 1
+
+    monkeypatch.setattr(vfae_module, "group_mmd", spy)
+    found = losses(vfae(beta=9.0))["model"]
+    without = losses(vfae(beta=0.0))["model"]
+    assert found.value.item() - without.value.item() == pytest.approx(2 * 9, rel=1e-3)
+    assert torch.equal(torch.stack([group for _, group in seen[:2]], 1), batch().s)
