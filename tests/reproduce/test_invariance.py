@@ -12,7 +12,7 @@ import pytest
 from unbraid.reproduce import invariance, invariance_tables
 from unbraid.reproduce.invariance_claims import claims
 from unbraid.reproduce.invariance_scores import by_angle
-from unbraid.reproduce.invariance_tables import ANGLES, BASELINES, FREE, METRICS, SCHEMES, Results
+from unbraid.reproduce.invariance_tables import ANGLES, BASELINES, FREE, METRICS, OF_MEANS, SCHEMES, Results
 
 
 def digits(label: str, data: str, seed: int, average: float, worst: float, leak: bool) -> dict[str, Any]:
@@ -92,7 +92,9 @@ def test_the_plan_has_every_model_of_every_table_three_times() -> None:
         count[setting.label, setting.data] += 1
     assert set(count.values()) == {3}
     for data in ("colored_mnist", "rotation_colored_mnist"):
-        assert {m for m, d in count if d == data} == {*BASELINES, *(label for label, _, _ in SCHEMES.values())}
+        assert {m for m, d in count if d == data} == {
+            *BASELINES, *(label for label, _, _ in SCHEMES.values()), OF_MEANS
+        }  # fmt: skip
     assert {m for m, d in count if d == "shapes3d"} == set(invariance_tables.PAPER_3)
 
 
@@ -115,6 +117,6 @@ def test_a_tiny_plan_goes_from_data_to_page_and_is_not_repeated(
         assert (tmp_path / "results" / path).stat().st_size > 1000
         assert caption in page
     trained = {p: p.stat().st_mtime_ns for p in tmp_path.glob("runs/*/weights.safetensors")}
-    assert len(trained) == 30
+    assert len(trained) == 32
     invariance.main(tmp_path / "results", tmp_path / "runs", workers=1)
     assert trained == {p: p.stat().st_mtime_ns for p in tmp_path.glob("runs/*/weights.safetensors")}

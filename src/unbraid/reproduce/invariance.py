@@ -21,6 +21,7 @@ from unbraid.data.roots import data_root
 from unbraid.errors import Problem
 from unbraid.reproduce.invariance_claims import record
 from unbraid.reproduce.invariance_scores import by_angle, disentanglement, drawn, shifts
+from unbraid.reproduce.invariance_tables import OF_MEANS
 from unbraid.reproduce.results import publish
 from unbraid.reproduce.runs import commits, gather
 from unbraid.scores import score_labelled
@@ -48,6 +49,7 @@ SCHEMES: dict[str, dict[str, Any]] = {
     "CE only": {**SWAP, "two_step": False, "beta": 0.0},
     "CE + contrast, jointly": {**SWAP, "two_step": False},
 }
+MEANS = {key: value for key, value in SWAP.items() if key not in ("contrast_of", "amount_steps")}
 CRITIC: dict[str, Any] = {"critic_width": 256, "critic_lr": 1e-3}
 UNSUPERVISED: dict[str, tuple[str, dict[str, Any]]] = {  # middle strengths of studies/unsupervised_small.py
     "beta-VAE": ("beta_vae", {"beta": 4.0}),
@@ -91,7 +93,7 @@ def settings() -> Iterator[Setting]:
         for data in DIGIT_SETS:
             for label, (method, arguments) in MODELS.items():
                 yield _digits(label, data, method, arguments, seed)
-            for label, arguments in SCHEMES.items():
+            for label, arguments in {**SCHEMES, OF_MEANS: MEANS}.items():
                 yield _digits(label, data, "swap_vae", arguments, seed)
     for seed in SHAPE_SEEDS:
         for label, (method, arguments, sampling) in WEAK.items():

@@ -20,7 +20,8 @@ def draw(found: Sequence[dict[str, Any]], out: Path) -> list[tuple[str, str]]:
     """Writes the pictures of the swap model's first seed beside the page, and gives captions and paths."""
     folder = out / "invariance"
     folder.mkdir(parents=True, exist_ok=True)
-    first = {r["data"]: Run(r["path"]) for r in found if r["seed"] == 0 and r["label"] == "Swap" and r["data"] in SETS}
+    swaps = sorted((r for r in found if r["label"] == "Swap" and r["data"] in SETS), key=lambda r: -int(r["seed"]))
+    first = {r["data"]: Run(r["path"]) for r in swaps}
     pictures = []
     for data, run in first.items():
         _swapped(run).save(folder / f"swapped_{data}.png")
