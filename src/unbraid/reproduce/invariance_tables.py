@@ -65,7 +65,8 @@ class Results(Found):
 
 def first_table(r: Results) -> Table:
     rows = [
-        [m, _cell(r.average(m, COLORED)), _cell(r.worst(m, COLORED)), *PAPER_1.get(m, ())] for m in (*PAPER_1, OF_MEANS)
+        [m, _cell(r.average(m, COLORED)), _cell(r.worst(m, COLORED)), *PAPER_1.get(m, ("", ""))]
+        for m in (*PAPER_1, OF_MEANS)
     ]
     columns = ["model", "average", "worst group", "the paper: average", "worst"]
     note = "Mean (least to most over seeds). The worst is over cells of digit and ground."
