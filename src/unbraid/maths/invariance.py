@@ -42,11 +42,12 @@ def group_mmd(z: Tensor, group: Tensor, *, features: int = 500, bandwidth: float
 
     Args:
         features: number of random features
-        bandwidth: gamma of the kernel exp(-|a - b|^2 / gamma); 0 takes the median of |a - b|^2, as a constant
+        bandwidth: gamma of the kernel exp(-|a - b|^2 / gamma); 0 takes the median of |a - b|^2, which follows the
+            codes, so that they gain nothing by shrinking
     """
     frequencies = torch.randn(z.shape[1], features, device=z.device, dtype=z.dtype)
     phases = 2 * math.pi * torch.rand(features, device=z.device, dtype=z.dtype)
-    scale = bandwidth or torch.pdist(z.detach()).square().median().clamp(min=1e-12)
+    scale = bandwidth or torch.pdist(z).square().median().clamp(min=1e-12)
     phi = fourier_features(z, frequencies, phases, scale)
     means = torch.stack([phi[group == value].mean(0) for value in set(group.tolist())])  # [groups, features]
     return ((means - phi.mean(0)) ** 2).sum()
