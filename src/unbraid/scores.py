@@ -43,6 +43,8 @@ def score(
     """
     of_model = [name for name in metrics or () if name in catalogue.of_models()]
     of_codes = None if metrics is None else [name for name in metrics if name not in of_model]
+    if metrics is not None and (unasked := set(options or {}) - set(metrics)):
+        raise Problem(f"options are given for '{unasked.pop()}', which is not among the metrics asked for")
     scores: dict[str, Score] = {}
     arrays = run.arrays("codes.npz") if metrics is None else {}
     just_classes = "background_rows" in arrays and arrays["factors"].shape[1] == 1  # no factors to tell apart

@@ -187,6 +187,8 @@ def test_a_run_is_scored_by_its_command_and_keeps_its_other_scores(
     assert (told["translation"]["params"]["steps"], told["translation"]["params"]["repeats"]) == (2, 4)
     assert main([*words, "--set", "translation=2"]) == 1
     assert "is not METRIC.NAME=VALUE" in capsys.readouterr().err
+    assert main([*words, "--set", "mig.bins=5"]) == 1
+    assert "'mig', which is not among the metrics asked for" in capsys.readouterr().err
     assert set(told) == {"translation"}
     assert told["translation"]["parts"]["active"] <= 2
     assert set(run.scores()) == {"mig", "translation"}
