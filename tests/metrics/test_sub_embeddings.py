@@ -74,6 +74,35 @@ def test_a_rotated_copy_is_orthogonal_and_is_found_out() -> None:
     assert tilted.parts["solution"] == "repeated task"  # not at right angles
 
 
+def test_unrelated_copies_in_many_dimensions_are_not_called_rotated() -> None:
+    """Their cosine is small without anybody having asked for it."""
+    factors, digit, scene, rng = world()
+    both = np.concatenate([digit, scene], 1)
+    copies = found(both @ rng.normal(size=(8, 96)), both @ rng.normal(size=(8, 96)), factors)["copies_z"]
+    assert copies.value > 0.9
+    assert copies.parts["cosine"] < 0.15
+    assert copies.parts["solution"] == "repeated task"
+
+
+def test_two_rotated_copies_among_three_slices_are_named() -> None:
+    factors, digit, scene, rng = world()
+    both = np.stack([digit[:, 0] - digit[:, 1], digit[:, 2], scene[:, 0] - scene[:, 1], scene[:, 2]], 1)
+    parts = [both, digit + rng.normal(size=(N, 4)), turned(both)]
+    blocks = {"z": np.concatenate(parts, 1), **{f"z{k}": part for k, part in enumerate(parts)}}
+    copies = compare_slices(blocks, factors, ["digit", "scene"])["copies_z"]
+    assert copies.parts["solution"] == "rotated copy"
+    assert copies.warnings[0].startswith("z0, z2 are orthogonal")
+
+
+def test_slices_that_tell_nothing_are_random_whatever_the_whole_tells() -> None:
+    """The digit is the difference of two slices, each of them noise."""
+    factors, digit, _, rng = world()
+    mask = rng.normal(size=(N, 4)) * 6
+    scores = found(mask, mask + digit, factors)
+    assert scores["probes_z"].parts["accuracy"]["z"]["digit"] > 0.9
+    assert scores["copies_z"].parts["solution"] == "random"
+
+
 def test_a_task_in_both_slices_is_named_though_the_other_is_shared_out() -> None:
     factors, digit, scene, rng = world()
     both = np.concatenate([digit, scene], 1)

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import permutations
+from itertools import combinations, permutations
 from typing import Any
 
 import numpy as np
@@ -29,11 +29,11 @@ Blocks = Mapping[str, Codes]
 BY_CHANCE = 0.05  # accuracy above the most frequent class up to which a slice tells nothing
 EQUAL = 0.02  # difference of accuracies up to which two slices tell a task equally well
 COPY = 0.8  # R2 from which a slice is a linear image of another
-RIGHT_ANGLE = 0.15  # mean |cosine| up to which slices are orthogonal; unrelated ones have 0.29 in 8 dimensions
+RIGHT_ANGLE = 0.5  # mean |cosine| up to which slices are orthogonal, as a share of that of unrelated directions
 NOTES = {
     "random": "no slice of {0} tells any task: training has not begun, or the regulariser is too strong",
     "random slice": "{1} tell no task, and the rest of {0} does",
-    "rotated copy": "slices of {0} are orthogonal, yet each predicts the other: they are rotated copies",
+    "rotated copy": "{1} are orthogonal, yet each predicts the other: they are rotated copies",
     "repeated task": "every slice of {0} tells {1} as well as all of {0}: it is not shared out",
 }
 
@@ -83,30 +83,42 @@ def degenerate(code: Blocks, probes: Score, rng: np.random.Generator) -> Score:
     """
     whole, *parts = code
     units = {part: code[part] / np.maximum(np.linalg.norm(code[part], axis=1, keepdims=True), 1e-12) for part in parts}
-    r2 = [explained({"s": units[a], "z": units[b]}, rng) for a, b in permutations(parts, 2)]
-    least = min(r2, key=lambda score: score.value)
-    cosine = float(np.mean([np.abs((units[a] * units[b]).sum(1)).mean() for a, b in permutations(parts, 2)]))
-    solution, which = _solution(whole, parts, probes.parts, least.value, cosine)
+    r2 = {(a, b): explained({"s": units[a], "z": units[b]}, rng) for a, b in permutations(parts, 2)}
+    cosine = {(a, b): float(np.abs((units[a] * units[b]).sum(1)).mean()) for a, b in combinations(parts, 2)}
+    unrelated = (2 / (np.pi * code[parts[0]].shape[1])) ** 0.5  # of two random directions, for many dimensions
+    copies = [
+        pair
+        for pair in cosine
+        if min(r2[pair].value, r2[pair[::-1]].value) >= COPY and cosine[pair] <= RIGHT_ANGLE * unrelated
+    ]
+    solution, which = _solution(whole, parts, probes.parts, copies)
     notes = (NOTES[solution].format(whole, ", ".join(which)),) if solution else ()
-    return replace(least, parts={"cosine": cosine, "solution": solution}, warnings=notes)
+    least = min(r2.values(), key=lambda score: score.value)
+    return replace(least, parts={"cosine": float(np.mean(list(cosine.values()))), "solution": solution}, warnings=notes)
 
 
 def _solution(
-    whole: str, parts: list[str], found: Mapping[str, Any], r2: float, cosine: float
+    whole: str, parts: list[str], found: Mapping[str, Any], copies: Sequence[tuple[str, str]]
 ) -> tuple[str | None, list[str]]:
+    """The name of the solution and the slices or tasks that show it; `copies` are the candidates for rotated ones."""
     accuracy, chance = found["accuracy"], found["chance"]
 
     def idle(block: str) -> bool:
         return all(accuracy[block][task] <= chance[task] + BY_CHANCE for task in chance)
 
-    def equal(task: str) -> bool:
-        return bool(max(abs(accuracy[part][task] - accuracy[whole][task]) for part in parts) <= EQUAL)
+    def alike(a: str, b: str, task: str) -> bool:
+        return bool(abs(accuracy[a][task] - accuracy[b][task]) <= EQUAL)
 
-    if idle(whole) and all(map(idle, parts)):
+    if all(map(idle, parts)):
         return "random", parts
     if any(map(idle, parts)):
         return "random slice", [part for part in parts if idle(part)]
-    if r2 >= COPY and cosine <= RIGHT_ANGLE and all(gap <= EQUAL for gap in found["gap"].values()):
-        return "rotated copy", parts
-    repeated = [task for task in chance if equal(task) and accuracy[whole][task] > chance[task] + BY_CHANCE]
+    for pair in copies:
+        if all(alike(*pair, task) for task in chance):
+            return "rotated copy", list(pair)
+    repeated = [
+        task
+        for task in chance
+        if all(alike(part, whole, task) for part in parts) and accuracy[whole][task] > chance[task] + BY_CHANCE
+    ]
     return ("repeated task", repeated) if repeated else (None, [])

@@ -75,8 +75,9 @@ SEEDS: dict[str, dict[str, int]] = {  # how many, by variant of the data and lab
     },
     "dc-dl": {
         "supervised": 1,
-        "control": 1,
-        "one head": 1,
+        "control": 3,
+        "one head": 3,
+        "InfoMin 0.001": 1,
         "InfoMin 0.1": 3,
         "Ortho 0.001": 1,
         "Ortho 0.1": 3,
