@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 from scipy.stats import f
 
-from unbraid.reproduce.results import Claim, Numbers, Record, Result, interval, judge, positive
+from unbraid.reproduce import results
+from unbraid.reproduce.results import Claim, Numbers, Record, Result, interval, positive
 from unbraid.reproduce.subembeddings_figures import draw
 from unbraid.reproduce.subembeddings_tables import tables
 
@@ -20,8 +22,15 @@ ResNet-34, more than 55,000 steps. The Hessian's weight is 0 for 300 steps and g
 the first step ("at once") the digit is never learned: one length of waiting was tried, on seed 0. Positives have the
 same joint label. Probes learn from 10,000 rows that were trained on and are tested on 5,000 rows of other digits and
 photographs. Losses are means over samples, so that a strength does not mean exactly what it means there. An interval is
-Student's t over seeds for the least of the margins by which a claim holds (above zero: it holds).
+Student's t over seeds for the least of the margins by which a claim holds (above zero: it holds). Some were added when
+seed 0 had been seen, all of which make a claim harder to show: what a claim speaks of must be told at all (10 points
+above chance), r must lose less than half of what z loses (000-3), and the Hessian must do more than its one head does
+alone (000-7, 000-10).
 """
+SURE = 0.95  # share of resamplings that find the diagonal
+TOLD = 10  # points above chance from which something was learned
+NOTES: dict[str, str] = {}  # claim -> why it does not show, once that has been looked into
+judge = partial(results.judge, notes=NOTES)
 TASKS = {"dc-bc": ("digit", "background"), "dc-dl": ("digit", "location")}
 
 
@@ -48,8 +57,20 @@ class Results:
         found = [r["probes"][f"probes_{whole}"]["parts"]["chance"][task] for r in self.of(label, variant)]
         return 100 * np.array(found)
 
+    def told(self, label: str, block: str, variant: str = "dc-bc") -> list[Numbers]:
+        """How far above chance and TOLD both tasks are."""
+        return [
+            self.accuracy(label, block, task, variant) - self.chance(label, task, variant, block[0]) - TOLD
+            for task in TASKS[variant]
+        ]
+
     def diagonal(self, label: str) -> Numbers:
         return np.array([float(r["probes"]["probes_z"]["parts"]["diagonal"]) for r in self.of(label)])
+
+    def surely_diagonal(self, label: str) -> int:
+        """In how many runs resamplings of the test rows say so too."""
+        shares = [r["probes"]["probes_z"]["parts"].get("diagonal_share") for r in self.of(label)]
+        return sum((share or 0) >= SURE for share in shares)
 
     def term(self, label: str, name: str) -> Numbers:
         return np.array([r["terms"][name] for r in self.of(label)])
@@ -84,6 +105,7 @@ def supervised(r: Results) -> Claim:
         + " (own within 2 points of r and the other within 5 of chance are asked for)",
         *(2 - values for values in lost.values()),
         *(5 - values for values in above.values()),
+        *r.told("supervised", "r"),
     )
 
 
@@ -101,21 +123,21 @@ def infomin(r: Results) -> list[Claim]:
             + ", ".join(f"{label} {max(g.mean() for g in found):.1f}" for label, found in gaps.items())
             + " (2 or less is asked for below 0.1)",
             *(2 - gap for label in (small, middle) for gap in gaps[label]),
+            *(above for label in (small, middle) for block in "zr" for above in r.told(label, block)),
         ),
         judge(
             "000-3",
             "InfoMin acts where it is put: from 0.001 to 0.1 r loses 2 points, z about 26",
             "; ".join(f"{w} loses {' and '.join(f'{d.mean():.1f}' for d in drop[w])}" for w in "zr")
-            + " (z at least as much as r is asked for)",
-            *(a - b for a, b in zip(drop["z"], drop["r"], strict=True)),
-            note=""
-            if all(b.mean() < a.mean() / 2 for a, b in zip(drop["z"], drop["r"], strict=True))
-            else "r is not spared as it is in the paper.",
+            + " (r less than half of what z loses is asked for)",
+            *(a / 2 - b for a, b in zip(drop["z"], drop["r"], strict=True)),
         ),
         judge(
             "000-4",
             "InfoMin fights InfoMax: a larger strength costs InfoMax",
-            "final InfoMax: " + ", ".join(f"{label} {values.mean():.2f}" for label, values in loss.items()),
+            "final InfoMax: "
+            + ", ".join(f"{label} {values.mean():.2f}" for label, values in loss.items())
+            + " (0, 0.005 and 0.1 decide)",
             loss[middle] - loss["control"],
             loss[large] - loss[middle],
         ),
@@ -142,6 +164,7 @@ def orthogonality(r: Results) -> list[Claim]:
             + " (with P no more than a point below plain, and within 2 of the control, are asked for)",
             *(z("P-Ortho 0.1", task) - z("Ortho 0.1", task) + 1 for task in both),
             *(2 - np.abs(z("P-Ortho 0.1", task) - z("control", task)) for task in both),
+            *r.told("control", "z"),
             note=f"Plain orthogonality costs {_mean(z('control', 'digit') - z('Ortho 0.1', 'digit'))} points here.",
         ),
         judge(
@@ -161,24 +184,27 @@ def hessian(r: Results) -> list[Claim]:
     m, k = min(n, len(gaps["InfoMin 0.001"])), min(n, len(gaps["one head"]))
     cost = [r.accuracy("P-Ortho 0.1", "z", task)[:n] - r.accuracy("Hess 0.1", "z", task)[:n] for task in both]
     share = {label: r.diagonal(label)[:n] for label in ("P-Ortho 0.1", "one head", "Hess 0.1")}
-    extra = interval(gaps["Hess 0.1"][:k] - gaps["one head"][:k])
+    more = gaps["Hess 0.1"][:k] - gaps["one head"][:k]
+    sure = ", ".join(f"{label} {r.surely_diagonal(label)}" for label in share)
     return [
         judge(
             "000-7",
             "the Hessian gives the largest gaps (17.2 / 8.5) and costs accuracy (z 93.6 / 56.3 for 97.2 / 61.6)",
             f"mean gap {_listed(gaps)}; z loses {' and '.join(f'{c.mean():.1f}' for c in cost)} points to P-Ortho",
             gaps["Hess 0.1"][:n] - gaps["P-Ortho 0.1"][:n],
+            more,
             gaps["P-Ortho 0.1"][:m] - gaps["InfoMin 0.001"][:m],
             *cost,
             note=f"One head without any regulariser has a gap of {gaps['one head'].mean():.1f}: the Hessian term adds "
-            f"{extra[0]:.1f} to {extra[1]:.1f} to that, which comes from one InfoMax for both halves.",
+            f"{_range(more)} to that, which comes from one InfoMax for both halves.",
         ),
         judge(
             "000-8",
             "the diagonal is found in 4 of 5 re-runs with the Hessian and 1 of 5 with P-Ortho",
             ", ".join(f"{label} {int(s.sum())} of {len(s)}" for label, s in share.items()),
             share["Hess 0.1"] - share["P-Ortho 0.1"],
-            note="By this interval 4 of 5 and 1 of 5 would be unclear too.",
+            note="By this interval 4 of 5 and 1 of 5 would be unclear too; two equal halves are diagonal every second "
+            f"time. Beyond the noise of the test rows ({SURE:.0%} of resamplings) it is found in: {sure}.",
         ),
         spread(r.gap("Hess 0.1", "digit"), r.gap("P-Ortho 0.1", "digit")),
     ]
@@ -197,7 +223,7 @@ def spread(hess: Numbers, ortho: Numbers) -> Claim:
 
 def locations(r: Results) -> list[Claim]:
     gaps = {label: r.gap(label, "location", "dc-dl") for label in ("Ortho 0.1", "one head", "Hess 0.1")}
-    n = min(len(gaps["Ortho 0.1"]), len(gaps["Hess 0.1"]))
+    n, k = (min(len(gaps[label]), len(gaps["Hess 0.1"])) for label in ("Ortho 0.1", "one head"))
     halves = [r.accuracy("Ortho 0.1", f"z{k}", "location", "dc-dl") for k in (0, 1)]
     left = {task: r.accuracy("InfoMin 0.1", "r", task, "dc-dl") for task in TASKS["dc-dl"]}
     return [
@@ -205,9 +231,10 @@ def locations(r: Results) -> list[Claim]:
             "000-10",
             "location is at 99 in every half unless the Hessian is used (gaps 26.4 and 16.6; 0.1 and 2.8 for Ortho)",
             f"gap in location: {_listed(gaps)}; the halves of Ortho 0.1 are at "
-            f"{' and '.join(f'{half.mean():.1f}' for half in halves)} (95 there, and five times the gap of Ortho, are "
-            "asked for)",
+            f"{' and '.join(f'{half.mean():.1f}' for half in halves)} (95 there, five times the gap of Ortho and more "
+            "than that of one head are asked for)",
             gaps["Hess 0.1"][:n] - 5 * gaps["Ortho 0.1"][:n],
+            gaps["Hess 0.1"][:k] - gaps["one head"][:k],
             *(half - 95 for half in halves),
         ),
         judge(
@@ -216,12 +243,17 @@ def locations(r: Results) -> list[Claim]:
             f"r at strength 0.1: {_listed(left)} (5 points above chance or less are asked for; the paper does not say "
             "at which strength)",
             *(5 + r.chance("InfoMin 0.1", task, "dc-dl", "r") - left[task] for task in left),
+            *r.told("control", "r", "dc-dl"),
         ),
     ]
 
 
 def _mean(values: Numbers) -> str:
     return f"{values.mean():.1f}"
+
+
+def _range(values: Numbers) -> str:
+    return "{:.1f} to {:.1f}".format(*interval(values))
 
 
 def _listed(values: dict[str, Numbers]) -> str:

@@ -63,7 +63,7 @@ def tables(found: Sequence[Result]) -> list[Table]:
         accuracies("Table 2: InfoMin", found, "dc-bc", mins, r + Z),
         accuracies("Table 3: orthogonality and Hessian", found, "dc-bc", ORTHO, Z),
         accuracies("Table 4: supervised ceiling, digit and location", found, "dc-dl", ["supervised"], r),
-        accuracies("Table 5: InfoMin, digit and location", found, "dc-dl", ["InfoMin 0.1"], r + Z),
+        accuracies("Table 5: InfoMin, digit and location", found, "dc-dl", ["InfoMin 0.001", "InfoMin 0.1"], r + Z),
         accuracies("Table 6: orthogonality and Hessian, digit and location", found, "dc-dl", ORTHO, Z),
         solutions(found),
         *(reruns(number, found, label) for number, label in ((8, "P-Ortho 0.1"), (9, "Hess 0.1"))),
@@ -149,7 +149,10 @@ def reruns(number: int, found: Sequence[Result], label: str) -> Table:
         for k, task in enumerate(tasks)
     )
     return Table(
-        f"Table {number}: re-runs of {label}", columns, rows, f"{note}. Diagonal: {diagonal} of {len(own)} ({share})."
+        f"Table {number}: re-runs of {label}",
+        columns,
+        rows,
+        f"{note}. Diagonal: {diagonal} of {len(own)} ({share}; halves that are equal: 1 of 2).",
     )
 
 
