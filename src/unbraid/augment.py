@@ -37,6 +37,11 @@ class Augment:
         if self.colour < 0:
             raise Problem(f"colour is {self.colour}: the strength of the distortion must not be negative")
 
+    @property
+    def leaves_be(self) -> bool:
+        """Whether an image stays as it is."""
+        return self.least_crop == 1 and not self.flip and not self.colour
+
     def __call__(self, x: Tensor) -> Tensor:
         if self.least_crop < 1 or self.flip:
             x = _placed(x, self.least_crop, self.flip)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, cast
 
 import pytest
@@ -200,8 +201,21 @@ def test_blocks_are_the_code_the_representation_and_their_slices() -> None:
         ({"heads": "two"}, "heads paper, each or one"),
         ({"positives": "class"}, "positives are label or view"),
         ({"net": "resnet50"}, "no network is called 'resnet50'"),
+        ({"hessian": -0.1}, "must not be negative"),
+        ({"warm_up": -1}, "must not be negative"),
+        ({"latents": 0}, "be above 0"),
+        ({"temperature": 0.0}, "be above 0"),
     ],
 )
 def test_what_cannot_work_is_refused(arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(Problem, match=message):
         build(**arguments)
+
+
+def test_batches_that_teach_nothing_are_refused() -> None:
+    same = replace(batch(), x2=batch().x1)
+    with pytest.raises(Problem, match="give least_crop, flip or colour"):
+        build().losses(same, 0)
+    assert build(colour=0.5).losses(same, 0)["model"].value > 0
+    with pytest.raises(Problem, match="two or more"):
+        build().losses(batch(1), 0)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from unbraid.cli import main
 from unbraid.reproduce.runs import gather
 
 
@@ -30,6 +31,11 @@ def tick(seed: int, runs: Path) -> dict[str, object]:
 def test_results_come_in_the_plans_order(tmp_path: Path, workers: int, capsys: pytest.CaptureFixture[str]) -> None:
     assert [result["seed"] for result in gather(work, [0, 3, 1], tmp_path, workers=workers)] == [0, 3, 1]
     assert "  3 of 3: a, b, seed 1" in capsys.readouterr().out
+
+
+def test_no_workers_is_a_problem_before_anything_begins(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["reproduce", "subembeddings", "--workers", "0"]) == 1
+    assert "--workers is 0" in capsys.readouterr().err
 
 
 def test_workers_end_when_their_parent_is_killed(tmp_path: Path) -> None:

@@ -62,6 +62,8 @@ class SubSupervised(Method[Views]):
                 f"sub_supervised needs a slice of r for each factor that two views share: {8 * width} dimensions "
                 f"cannot be cut into {len(self.sizes)}; choose another width, or a data set whose views share factors"
             )
+        if temperature <= 0:
+            raise Problem(f"temperature is {temperature}: it must be above 0")
         self.temperature, self.width = temperature, width
         self.view = Augment(least_crop, flip, colour)
         self.trunk = trunk(net, spec.shape, width=width)
