@@ -44,6 +44,8 @@ def test_the_report_shows_the_probes_of_each_slice(run: Run) -> None:
             assert all(f"{100 * value:.1f}" in row for value in values.values())
         best = max((f"{whole}{k}" for k in range(3)), key=lambda block: accuracy[block]["side"])
         assert f"<td>{best}</td>" + f'<td class="number"><b>{100 * accuracy[best]["side"]:.1f}</b>' in part
+    balance = page[page.index("InfoMax against InfoMin") : page.index("<h2>Training</h2>")]
+    assert all(f">{term}<" in balance for term in ("infomax", "infomin"))
     training = page[page.index("<h2>Training</h2>") :]
     assert all(f">{term}<" in training for term in ("infomax", "infomin", "hessian"))
 

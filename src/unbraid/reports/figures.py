@@ -31,6 +31,19 @@ def curves(rows: list[dict[str, float]]) -> str:
     return svg(figure)
 
 
+def together(rows: list[dict[str, float]], names: tuple[str, ...]) -> str:
+    """Some loss terms in one chart, to see which gives way to which."""
+    figure = new_figure(5.2, 2.8)
+    axis = figure.add_subplot()
+    for name, colour in zip(names, (ACCENT, "#c2571a", INK), strict=False):
+        points = [(row["step"], row[name]) for row in rows if name in row]
+        axis.plot(*zip(*points, strict=True), color=colour, linewidth=1.4, label=name)
+    axis.set_xlabel("steps", fontsize=8)
+    axis.legend(frameon=False, fontsize=8)
+    _plain(axis)
+    return svg(figure)
+
+
 def heat_map(matrix: NDArray[Any], rows: list[str], columns: list[str], label: str) -> str:
     """A matrix with its values written in the cells."""
     figure = new_figure(1.6 + 0.85 * len(columns), 1.1 + 0.3 * len(rows))

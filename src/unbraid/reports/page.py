@@ -39,7 +39,7 @@ def report(run: Run) -> Path:
     scores = run.scores()
     parts = [_header(run), _scores(scores, codes), two_sets.section(codes, pictures)]
     parts += [
-        sub_embeddings.section(scores),
+        sub_embeddings.section(scores, history.read(run.path / "history.csv")),
         classes.section(codes, pictures),
         _pictures(pictures, codes, scores),
         retrieval.section(pictures),
@@ -225,7 +225,7 @@ def _curves(run: Run) -> str:
     rows = history.read(run.path / "history.csv")
     if not rows:
         return ""
-    note = "Loss and terms against steps; likelihoods and entropies in nats per sample."
+    note = "Loss and terms against steps; likelihoods, entropies and contrasts in nats per sample."
     return f'<h2>Training</h2>{figures.curves(rows)}<p class="note">{note}</p>'
 
 

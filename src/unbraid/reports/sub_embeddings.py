@@ -5,13 +5,31 @@ from __future__ import annotations
 from html import escape
 from typing import Any
 
+from unbraid.reports import figures
 
-def section(scores: dict[str, dict[str, Any]]) -> str:
-    """Nothing for a run without probes of slices."""
-    return "".join(
+BALANCE = ("infomax", "infomin")
+
+
+def section(scores: dict[str, dict[str, Any]], rows: list[dict[str, float]]) -> str:
+    """Nothing for a run without probes of slices.
+
+    Args:
+        rows: of the run's history
+    """
+    tables = "".join(
         _table(name.removeprefix("probes_"), score["parts"], scores.get(f"copies_{name.removeprefix('probes_')}"))
         for name, score in scores.items()
         if name.startswith("probes_") and "accuracy" in score["parts"]
+    )
+    return tables + (_balance(rows) if any(BALANCE[1] in row for row in rows) else "")
+
+
+def _balance(rows: list[dict[str, float]]) -> str:
+    return (
+        f"<h2>InfoMax against InfoMin</h2>{figures.together(rows, BALANCE)}"
+        '<p class="note">infomax falls as views of one thing are told from others; infomin, the loss of telling one '
+        "slice from another, rises as slices say less of each other, whether it was asked for or not. Where one falls "
+        "and takes the other along, what views share is learned by both slices.</p>"
     )
 
 
