@@ -114,7 +114,7 @@ class InterventionAE(Method[Images]):
         chosen = torch.randint(self.features, (len(x), 1), device=x.device) == torch.arange(
             self.features, device=x.device
         )
-        other = z[torch.randperm(len(x), device=x.device)]  # z^r
+        other = z.roll(int(torch.randint(1, len(x), ())), 0)  # z^r, of another image: of its own, x' would be real
         changed = torch.sigmoid(self.draw(intervention.intervene(z, other, chosen)))  # x'
         returned = self.draw(intervention.intervene(self.code(changed), z, chosen))  # x''
         l_rec = intervention.cross_entropy(reconstruction, x)
