@@ -3,6 +3,7 @@ from __future__ import annotations
 import inspect
 import subprocess
 import sys
+from typing import Any
 
 import pytest
 
@@ -42,6 +43,27 @@ def test_the_nearest_name_is_suggested() -> None:
 def test_a_missing_argument_is_named_with_its_meaning() -> None:
     with pytest.raises(Problem, match="images needs --path: "):
         catalogue.check(catalogue.find("data", "images"), {})
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "given", "message"),
+    [
+        ("methods", "infogan_cr", {"codes": 0}, "codes of infogan_cr must be 1 or more, not 0"),
+        (
+            "methods",
+            "intervention_ae",
+            {"translator_width": 0},
+            "translator_width of intervention_ae must be",
+        ),
+        ("methods", "vae", {"latents": 2.5}, "latents of vae must be a whole number"),
+        ("metrics", "translation", {"alpha": "x"}, "alpha of translation must be a number, not 'x'"),
+        ("metrics", "translation", {"steps": True}, "steps of translation must be a whole number"),
+        ("metrics", "variation_predictability", {"batch": 0}, "batch of variation_predictability must be 1 or more"),
+    ],
+)
+def test_values_that_cannot_be_are_refused(kind: str, name: str, given: dict[str, Any], message: str) -> None:
+    with pytest.raises(Problem, match=message):
+        catalogue.check(catalogue.find(kind, name), given)
 
 
 @pytest.mark.parametrize(

@@ -10,12 +10,16 @@ import importlib
 import re
 from dataclasses import dataclass
 from functools import cache
+from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
 
 from unbraid.errors import Problem, unknown
 
 HERE = Path(__file__).parent
+NUMBERS: dict[str, tuple[type, str]] = {"int": (Integral, "a whole number"), "float": (Real, "a number")}
+SIZES = {"width", "critic_width", "translator_width", "critic_layers", "latents", "features", "dims", "codes", "slices"}
+SIZES |= {"batch", "pairs"}  # of metrics
 KINDS = {"methods": "method", "data": "data set", "metrics": "metric"}
 FOLDERS = {"metrics": ("metrics", "model_metrics")}  # of a kind, where it is not the kind's name
 
@@ -66,7 +70,7 @@ def of_models() -> tuple[str, ...]:
 
 
 def check(entry: Entry, given: dict[str, Any]) -> None:
-    """Refuses arguments that the entry does not take, and missing ones that it needs."""
+    """Refuses arguments that the entry does not take, or not with this value, and missing ones that it needs."""
     names = [argument.name for argument in entry.arguments]
     for name in given:
         if name not in names:
@@ -74,6 +78,16 @@ def check(entry: Entry, given: dict[str, Any]) -> None:
     for argument in entry.arguments:
         if argument.required and argument.name not in given:
             raise Problem(f"{entry.name} needs --{argument.name.replace('_', '-')}: {argument.meaning}")
+        if argument.name in given:
+            _check_value(entry, argument, given[argument.name])
+
+
+def _check_value(entry: Entry, argument: Argument, value: Any) -> None:
+    number, told = NUMBERS.get(argument.type, (object, ""))
+    if not isinstance(value, number) or (told and isinstance(value, bool)):
+        raise Problem(f"{argument.name} of {entry.name} must be {told}, not {value!r}")
+    if argument.name in SIZES and isinstance(value, Integral) and value < 1:
+        raise Problem(f"{argument.name} of {entry.name} must be 1 or more, not {value}")
 
 
 def sampling(kind: str) -> tuple[Argument, ...]:

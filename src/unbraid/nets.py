@@ -162,8 +162,8 @@ def pyramid(shape: Shape, width: int) -> tuple[list[int], int]:
     _, height, side = shape
     if height != side or side < 8 or side % 4:
         raise Problem(
-            f"the conv network needs square images with a side divisible by 4, not {height}x{side}: "
-            "choose another size, or --net mlp"
+            f"convolutions need square images with a side divisible by 4, not {height}x{side}: choose another size, "
+            "or --net mlp where the method has it"
         )
     depth = 0
     while side > 4 and side % 2 == 0:

@@ -12,6 +12,7 @@ from tests.toys import Squares
 from unbraid.data.batch import Images
 from unbraid.data.sample import sampler
 from unbraid.data.table import Bytes, Factor, Grid, Values
+from unbraid.errors import Problem
 from unbraid.methods import gan
 from unbraid.methods.gan import draw_pairs
 from unbraid.methods.infogan import InfoGAN
@@ -263,3 +264,10 @@ def test_codes_are_read_back_after_a_short_training() -> None:
     assert np.mean([r["error"].item() for r in records[:10]]) == pytest.approx(1 / 3, abs=0.1)
     assert np.mean([r["error"].item() for r in records[-50:]]) < 0.1
     assert np.mean([r["contrast"].item() for r in records[-50:]]) < 0.8 * math.log(2)
+
+
+def test_what_cannot_be_trained_is_refused() -> None:
+    with pytest.raises(Problem, match="gap is 3"):
+        build(gap=3.0)
+    with pytest.raises(Problem, match="a batch of two or more"):
+        build().losses(batch(n=1), 0)

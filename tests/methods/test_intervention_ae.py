@@ -236,6 +236,8 @@ def test_critics_of_the_tables() -> None:
     assert units == [128, 1]
 
 
-def test_a_single_feature_is_refused() -> None:
+def test_a_single_feature_and_a_small_batch_are_refused() -> None:
     with pytest.raises(Problem, match="two features or more"):
         InterventionAE(Spec((1, 12, 12), 10), features=1)
+    with pytest.raises(Problem, match="four images or more"):
+        build().losses(replace(batch(), x=batch().x[:3]), 0)

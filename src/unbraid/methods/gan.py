@@ -14,6 +14,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.nn.utils import parametrize
 
+from unbraid.errors import Problem
 from unbraid.nets import Shape, pyramid
 
 MOMENTUM = 0.1  # of the running mean and variance
@@ -36,6 +37,8 @@ class Generator(nn.Module):
         self.net = nn.Sequential(*layers[:-2], nn.Sigmoid())
 
     def forward(self, z: Tensor) -> Tensor:
+        if self.training and len(z) < 2:
+            raise Problem("the generator's batch normalisation needs a batch of two or more")
         images: Tensor = self.net(z)
         return images
 

@@ -20,6 +20,7 @@ from torch import Tensor
 
 from unbraid.data.batch import Images
 from unbraid.data.table import Spec
+from unbraid.errors import Problem
 from unbraid.maths import schedule
 from unbraid.methods import gan
 from unbraid.methods.contract import Group, Loss, Method, minimise
@@ -60,6 +61,8 @@ class InfoGANCR(Method[Images]):
         generator_lr: float = 1e-3,
     ) -> None:
         super().__init__(spec, lr=lr)
+        if not 0 <= gap < 2:
+            raise Problem(f"gap is {gap}: codes are drawn from -1 to 1, so that it must be less than 2")
         self.contrast, self.contrast_from, self.gap, self.gap_steps = contrast, contrast_from, gap, gap_steps
         self.info, self.codes, self.noise, self.generator_lr = info, codes, noise, generator_lr
         self.discriminator = gan.Discriminator(spec.shape, codes, width)

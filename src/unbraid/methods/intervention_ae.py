@@ -109,6 +109,8 @@ class InterventionAE(Method[Images]):
 
     def losses(self, batch: Images, step: int) -> dict[str, Loss]:
         x = batch.x
+        if len(x) < 4:
+            raise Problem("intervention_ae exchanges features within a batch: it needs four images or more in one")
         z = self.code(x)  # [b, features, dims]
         reconstruction = self.draw(z)
         chosen = torch.randint(self.features, (len(x), 1), device=x.device) == torch.arange(
