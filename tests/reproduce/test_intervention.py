@@ -10,8 +10,8 @@ import pytest
 from unbraid import catalogue
 from unbraid.reproduce import intervention
 from unbraid.reproduce.intervention import CORRELATED, Setting, settings
-from unbraid.reproduce.intervention_claims import claims, mixed_share
-from unbraid.reproduce.intervention_tables import Results, rank_correlation, scores
+from unbraid.reproduce.intervention_claims import best, claims, mixed_share
+from unbraid.reproduce.intervention_tables import PAPER, Results, rank_correlation, scores
 
 
 def result(label: str, data: str, correlated: bool, seed: int, **values: float) -> dict[str, Any]:
@@ -19,8 +19,9 @@ def result(label: str, data: str, correlated: bool, seed: int, **values: float) 
     importance = [[1 - mixed, mixed, 0.0], [mixed, 1 - mixed, 0.0], [0.0, 0.0, 1.0]]
     found = {name: {"value": number, "parts": {}, "params": {}} for name, number in values.items()}
     if "sap" in found:
-        found["sap"]["parts"] = {"best_latent": [0, 1]}
-    found["dci"] |= {"parts": {"importance": importance}, "params": {"factors": ["floor_hue", "wall_hue", "shape"]}}
+        found["sap"]["parts"] = {"best_latent": [0, 1], "per_factor": [0.4, 0.5]}
+    parts = {"importance": importance, "informativeness_per_factor": [0.8, 0.9, 0.7]}
+    found["dci"] |= {"parts": parts, "params": {"factors": ["floor_hue", "wall_hue", "shape"]}}
     return {"label": label, "data": data, "correlated": correlated, "seed": seed, "seconds": 1.0, "scores": found}
 
 
@@ -32,7 +33,7 @@ def paper_world() -> list[dict[str, Any]]:
             for correlated in (False, True):
                 for place, label in enumerate(("intervention", "FactorVAE 10", "FactorVAE 40", "beta-TCVAE")):
                     lost = correlated * (0.4 if data == "cmnist" else 0.15) * (place > 0)
-                    value = 0.7 - lost + 0.01 * seed + 0.005 * place
+                    value = 0.7 - lost + 0.01 * seed + 0.01 * place
                     mixed = 0.4 if correlated and place else 0.05 + 0.01 * seed
                     numbers = {"dci": value, "sap": value, "irs": value, "translation": 1 - value}
                     found.append(result(label, data, correlated, seed, mixed=mixed, **numbers))
@@ -58,15 +59,38 @@ def test_results_like_the_papers_show_every_claim_and_their_opposite_none() -> N
 
 
 def test_digits_that_share_a_feature_or_score_near_zero_show_nothing() -> None:
-    for spoil in ("collapse", "noise"):
+    for spoil in ("collapse", "noise", "one factor"):
         world = paper_world()
         for run in world:
             if run["data"] == "cmnist" and run["label"] == "intervention":
                 if spoil == "collapse":
                     run["scores"]["sap"]["parts"]["best_latent"] = [0, 0]
+                elif spoil == "one factor":
+                    run["scores"]["sap"]["parts"]["per_factor"] = [0.7, 0.01]
                 else:
                     run["scores"]["sap"]["value"] *= 0.1
         assert {c.id: c.verdict for c in claims(Results(world))}["004-4"] == "not shown"
+
+
+def test_a_model_that_learned_nothing_loses_nothing_and_shows_nothing() -> None:
+    world = paper_world()
+    for run in world:
+        if run["label"] == "intervention":
+            for metric in ("dci", "sap", "irs"):
+                run["scores"][metric]["value"] = 0.02 + 0.001 * run["seed"]
+            run["scores"]["dci"]["parts"]["informativeness_per_factor"] = [0.8, 0.05, 0.7]
+    told = {claim.id: claim.verdict for claim in claims(Results(world))}
+    assert {told[id] for id in ("004-1", "004-3", "004-4", "004-6", "004-7")} == {"not shown"}
+
+
+def test_the_papers_own_table_shows_that_it_is_best_in_almost_all_cases() -> None:
+    found = []
+    for (data, label), values in PAPER.items():
+        for seed in range(3):
+            for correlated, three in ((False, values[:3]), (True, values[3:])):
+                numbers = dict(zip(("dci", "sap", "irs"), (v + 0.001 * seed for v in three), strict=True))
+                found.append(result(label, data, correlated, seed, translation=0.5, **numbers))
+    assert best(Results(found)).verdict == "shown"
 
 
 def test_a_claim_that_differs_from_seed_to_seed_is_unclear() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -35,6 +36,7 @@ critic of FactorVAE has layers of 256 units, InfoGAN-CR the rates of its own pap
 paper 2,048) and convolutions. Numbers are means over seeds; an interval is Student's t over seeds for the margin by
 which the claim holds (above zero: it holds).
 """
+HUES, PER_FACTOR = ("floor_hue", "wall_hue"), "informativeness_per_factor"
 NOTES: dict[str, str] = {}  # claim -> why it does not show, once that has been looked into
 
 
@@ -62,6 +64,8 @@ def drops(r: Results) -> list[Claim]:
     ours = {m: np.mean([r.drop(d, "intervention", m) for d in SETS], 0) for m in METRICS}
     theirs = {m: np.mean([r.drop(d, f, m) for d in SETS for f in FACTOR_VAES], 0) for m in METRICS}
     dci = {(d, f): r.drop(d, f, "dci") for d in SETS for f in (*FACTOR_VAES, "beta-TCVAE")}
+    start = {m: np.mean([r.score(d, "intervention", False, m) for d in SETS], 0) for m in METRICS}
+    rivals = {m: np.mean([r.score(d, f, False, m) for d in SETS for f in FACTOR_VAES], 0) for m in METRICS}
     others = [r.drop(d, f, m).mean() for d in SETS for f in r.labels(d) if f != "intervention" for m in METRICS]
     return [
         judge(
@@ -69,9 +73,10 @@ def drops(r: Results) -> list[Claim]:
             "correlated factors cost FactorVAE (dSprites DCI .73 to .60), hardly the intervention model (.76 to .74)",
             "mean drops over both sets, ours and FactorVAE's: "
             + ", ".join(f"{m.upper()} {ours[m].mean():.3f} and {theirs[m].mean():.3f}" for m in METRICS)
-            + " (that FactorVAE loses DCI at all is asked for too)",
+            + " (that FactorVAE loses DCI at all is asked for too, and that we have half of its scores to lose)",
             *(theirs[m] - ours[m] for m in METRICS),
             theirs["dci"],
+            *(start[m] - rivals[m] / 2 for m in METRICS),
         ),
         judge(
             "004-2",
@@ -101,7 +106,7 @@ def of_digits(r: Results) -> Claim:
     start = {label: r.score("cmnist", label, False, "sap") for label in labels}
     ratio = {label: r.score("cmnist", label, True, "sap") / np.maximum(start[label], 1e-6) for label in labels}
     runs = [run for kind in (False, True) for run in r.runs("cmnist", "intervention", kind)]
-    own = np.array([float(len(set(run["scores"]["sap"]["parts"]["best_latent"])) == 2) for run in runs])
+    own = np.array([float(apart_by_sap(run["scores"]["sap"]["parts"])) for run in runs])
     return judge(
         "004-4",
         "coloured digits, SAP: FactorVAE .83 to .41, ours .74 to .70",
@@ -113,6 +118,11 @@ def of_digits(r: Results) -> Claim:
         *(values - 0.2 for values in start.values()),
         own - 0.5,
     )
+
+
+def apart_by_sap(parts: dict[str, Any], least: float = 0.1) -> bool:
+    """Whether two factors are told best by different features, each better by `least` than the other does."""
+    return len(set(parts["best_latent"])) == 2 and min(parts["per_factor"]) >= least
 
 
 def translation_agrees(r: Results) -> Claim:
@@ -130,23 +140,31 @@ def translation_agrees(r: Results) -> Claim:
 
 
 def apart(r: Results) -> Claim:
-    share = {
-        label: np.array([mixed_share(run) for run in r.runs("shapes3d", label, True)])
-        for label in ("intervention", "FactorVAE 40")
-    }
+    runs = {label: r.runs("shapes3d", label, True) for label in ("intervention", "FactorVAE 40")}
+    share = {label: np.array([mixed_share(run) for run in found]) for label, found in runs.items()}
+    told = {label: np.array([told_of_hues(run) for run in found]) for label, found in runs.items()}
     return judge(
         "004-6",
         "3D Shapes, correlated: floor and wall hue have features of their own, FactorVAE mixes them (figure 4)",
         "importance that lies off the diagonal of the two hues and their two features: "
-        + ", ".join(f"{label} {v.mean():.2f}" for label, v in share.items()),
+        + ", ".join(f"{label} {v.mean():.2f}" for label, v in share.items())
+        + "; R2 of the hue that is told less: "
+        + ", ".join(f"{label} {v.mean():.2f}" for label, v in told.items())
+        + " (0.3 is asked for: importances for what is not told are noise)",
         share["FactorVAE 40"] - share["intervention"],
+        *(values - 0.3 for values in told.values()),
     )
 
 
-def mixed_share(run: Result, first: str = "floor_hue", second: str = "wall_hue") -> float:
+def told_of_hues(run: Result) -> float:
+    names, told = (run["scores"]["dci"][k][n] for k, n in (("params", "factors"), ("parts", PER_FACTOR)))
+    return float(min(told[names.index(hue)] for hue in HUES))
+
+
+def mixed_share(run: Result) -> float:
     """The share off the diagonal of DCI's importances of each of two factors' best latent; 1/2 if that is the same."""
     names, matrix = run["scores"]["dci"]["params"]["factors"], np.array(run["scores"]["dci"]["parts"]["importance"])
-    block = matrix[:, [names.index(first), names.index(second)]]  # [latents, 2]
+    block = matrix[:, [names.index(hue) for hue in HUES]]  # [latents, 2]
     block = block[block.argmax(0)]  # [2, 2]
     return float((block[0, 1] + block[1, 0]) / max(block.sum(), 1e-12))
 
@@ -157,10 +175,11 @@ def best(r: Results) -> Claim:
         for metric in METRICS:
             ours = r.score(data, "intervention", True, metric)
             others = [r.score(data, label, True, metric) for label in r.labels(data) if label != "intervention"]
-            margins.append(ours - np.max(others, 0))
+            margins.append(ours - np.max(others, 0) + 0.02)
             told.append(f"{metric.upper()} on {name} {ours.mean():.2f} for {np.max(others, 0).mean():.2f}")
     paper = (
         "with correlated factors the model is the best in almost all cases (its own tables: all but 3D Shapes DCI, .67 "
         "for .68, and a tie in dSprites SAP)"
     )
-    return judge("004-7", paper, f"ours for the best baseline of each seed: {', '.join(told)}", *margins)
+    ours_for = f"ours for the best baseline of each seed: {', '.join(told)} (0.02 less is allowed)"
+    return judge("004-7", paper, ours_for, *margins)
