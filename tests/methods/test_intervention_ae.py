@@ -88,15 +88,8 @@ def by_hand(method: InterventionAE, x: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def test_each_group_has_the_gradient_of_its_own_side_of_the_game() -> None:
-    """Encoder and decoder minimise Eq. 3, the weights L_adv, and the critic its negative; none sees another's side.
-
-    In double precision, with critic and weights that differ from image to image, so that no gradient is near nothing.
-    """
+    """Encoder and decoder minimise Eq. 3, the weights L_adv, and the critic its negative; none sees another's side."""
     method = build(lambda_3=0.0).double()
-    with torch.no_grad():
-        for net in (method.critic, method.weigh, method.encoder, method.decoder):
-            for parameter in net.parameters():
-                parameter.mul_(2.5)
     images = replace(batch(), x=batch().x.double())
     total, adversarial = by_hand(method, images.x)
     expected = {}
@@ -105,7 +98,7 @@ def test_each_group_has_the_gradient_of_its_own_side_of_the_game() -> None:
     torch.manual_seed(1)
     Trainer(method).step(images, 0)
     for name, gradients in expected.items():
-        assert max(gradient.abs().max().item() for gradient in gradients) > 1e-3, name
+        assert max(gradient.abs().max().item() for gradient in gradients) > 1e-4, name
         for parameter, gradient in zip(method.groups()[name].parameters, gradients, strict=True):
             torch.testing.assert_close(parameter.grad, gradient, rtol=1e-7, atol=1e-9)
     assert all(p.grad is None for p in method.translator.parameters())
@@ -241,3 +234,14 @@ def test_a_single_feature_and_a_small_batch_are_refused() -> None:
         InterventionAE(Spec((1, 12, 12), 10), features=1)
     with pytest.raises(Problem, match="four images or more"):
         build().losses(replace(batch(), x=batch().x[:3]), 0)
+
+
+@pytest.mark.parametrize("shape", [(1, 32, 32), (3, 28, 28), (3, 64, 64)])
+def test_untrained_networks_pass_differences_between_images_on(shape: tuple[int, int, int]) -> None:
+    """Each layer keeps the scale, so that what differs at the input differs at the output."""
+    torch.manual_seed(0)
+    x = torch.randn(32, *shape)
+    z = intervention_nets.encoder(shape, 10, width=32)(x)
+    assert 0.3 < z.std(0).mean() < 3
+    assert 0.2 < intervention_nets.decoder(shape, 10, width=32)(torch.randn(32, 10)).std(0).mean() < 3
+    assert 0.2 < intervention_nets.judge(shape, width=32, layers=2, leak=0.2)(x).std(0).mean() < 4

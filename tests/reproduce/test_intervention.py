@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from PIL import Image
 
-from unbraid import catalogue
-from unbraid.reproduce import intervention
+from unbraid import api, catalogue
+from unbraid.reproduce import intervention, intervention_claims
 from unbraid.reproduce.intervention import CORRELATED, Setting, settings
 from unbraid.reproduce.intervention_claims import best, claims, mixed_share
 from unbraid.reproduce.intervention_tables import PAPER, Results, rank_correlation, scores
@@ -133,6 +134,52 @@ def test_every_setting_is_a_run_that_can_be_built() -> None:
     for setting in plan:
         catalogue.check(catalogue.find("methods", setting.method), setting.arguments)
         catalogue.check(catalogue.find("data", setting.data), setting.data_arguments)
+
+
+def test_a_tiny_plan_goes_from_runs_to_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every table and picture is made, of sprites that stand for all three sets, and no run is made twice."""
+    small = {"width": 4, "critic_width": 4}
+    methods: dict[str, tuple[str, dict[str, Any]]] = {
+        "intervention": ("intervention_ae", {**small, "features": 3, "inner_steps": 1}),
+        "FactorVAE 40": ("factor_vae", {"width": 4, "critic_width": 8, "latents": 3}),
+    }
+    load = api.load_data
+
+    def sprites(name: str, **given: Any) -> Any:
+        return load("images", **given) if name == "images" else load("dsprites", **{**given, "size": 16})
+
+    (tmp_path / "mnist").mkdir()
+    flowers = np.random.default_rng(0).integers(0, 256, (30, 32, 32, 3)).astype(np.uint8)
+    (tmp_path / "flowers").mkdir()
+    for place, flower in enumerate(flowers):
+        Image.fromarray(flower).save(tmp_path / "flowers" / f"{place}.png")
+    monkeypatch.setattr(api, "load_data", sprites)
+    replaced = {"SEEDS": (0,), "STEPS": {"intervention_ae": 2}, "OTHERS": 2, "POINTS": 150, "DATA": {"shapes3d": {}}}
+    replaced |= {
+        "METHODS": methods,
+        "DCI": {"shapes3d": {}},
+        "SAP": {"shapes3d": {}},
+        "FLOWERS": {**small, "features": 2, "dims": 2},
+    }
+    for name, value in replaced.items():
+        monkeypatch.setattr(intervention, name, value)
+    monkeypatch.setattr(intervention, "data_root", lambda: tmp_path)
+    monkeypatch.setattr(intervention_claims, "claims", lambda r: [])  # of runs with the factors of 3D Shapes
+    monkeypatch.setattr(intervention_claims, "SETS", {"shapes3d": "3D Shapes"})
+    out, runs = tmp_path / "results", tmp_path / "runs"
+    intervention.main(out, runs, workers=1)
+    page = (out / "intervention.md").read_text()
+    for title in ("3D Shapes", "coloured digits", "does translation agree", "Cost, and the translation"):
+        assert title in page
+    names = ["importance_intervention_shapes3d", "traversals_factorvae_40_shapes3d", "traversals_flowers"]
+    sizes = {}
+    for name in [*names, "neighbours_flowers"]:
+        with Image.open(out / "intervention" / f"{name}.png") as picture:
+            sizes[name] = picture.size
+    assert all(f"intervention/{name}.png" in page for name in sizes)
+    assert sizes["traversals_flowers"][1] == pytest.approx(2 * sizes["neighbours_flowers"][1], rel=0.1)  # rows: 4, 2
+    monkeypatch.setattr(intervention, "evaluate", None)  # would fail if it were called again
+    intervention.main(out, runs, workers=1)
 
 
 @pytest.mark.slow

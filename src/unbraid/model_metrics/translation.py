@@ -8,7 +8,7 @@ fast. (The algorithm has plain gradient descent: 30 such steps learn nothing of 
 A feature that the decoder ignores is the easiest of all (u = v), so the plain loss is best for a model that has
 collapsed. The value is therefore the share of the change that M has not learned: [L(M(u)) - H(v)] / [L(u) - H(v)],
 sums over the active features; 0 when v is predicted exactly, 1 when M is no better than leaving u as it is. The plain
-loss over all features, algorithm 1 to the letter, is the part `loss`; `active` counts the features that change images.
+loss over all features, the algorithm's own number, is the part `loss`; `active` counts the features that change images.
 """
 
 from __future__ import annotations

@@ -43,7 +43,12 @@ NOTES: dict[str, str] = {}  # claim -> why it does not show, once that has been 
 judge, decide = partial(results.judge, notes=NOTES), partial(results.decide, notes=NOTES)
 
 
-def record(found: Sequence[Result], out: Path) -> Record:
+def record(found: Sequence[Result], out: Path, flowers: Path | None) -> Record:
+    """The page of the experiment.
+
+    Args:
+        flowers: a run on photographs, if there is one
+    """
     r = Results(found)
     return Record(
         title="Correlated factors, small: disentanglement by intervention",
@@ -52,7 +57,7 @@ def record(found: Sequence[Result], out: Path) -> Record:
         seconds=sum(result["seconds"] for result in found),
         claims=claims(r),
         tables=[*(scores(r, data) for data in SETS), digits(r), agreement(r), costs(r)],
-        pictures=draw(found, out),
+        pictures=draw(found, out, flowers),
     )
 
 

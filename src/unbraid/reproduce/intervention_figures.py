@@ -1,8 +1,9 @@
-"""Pictures of the intervention experiment: importances (figure 4a) and traversals (figure 4b), and digits exchanged."""
+"""Pictures of the intervention experiment: importances (figure 4a), traversals (4b), nearest neighbours (figure 5)."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -15,28 +16,49 @@ from unbraid.representation import images, stops, to_bytes
 from unbraid.run import Run, write
 
 QUANTILES = (0.1, 0.9)
+MOVED = "from its 10 % to its 90 % quantile"
 LABELS = ("intervention", "FactorVAE 40")
 
 
-def draw(found: Sequence[dict[str, Any]], out: Path) -> list[tuple[str, str]]:
-    """Writes the pictures beside the page, of the runs with the best DCI, and gives captions and paths."""
+def draw(found: Sequence[dict[str, Any]], out: Path, flowers: Path | None) -> list[tuple[str, str]]:
+    """Writes the pictures beside the page, of the runs with the best DCI and of flowers; gives captions and paths."""
     folder = out / "intervention"
     folder.mkdir(parents=True, exist_ok=True)
-    pictures = []
+    pictures: list[tuple[str, str]] = []
+
+    def keep(name: str, caption: str, png: bytes) -> None:
+        write(folder / f"{name}.png", png)
+        pictures.append((caption, f"intervention/{name}.png"))
+
+    def look_at(run: Path, name: str, about: str) -> None:
+        keep(f"traversals_{name}", f"{about}: originals, reconstructions, and each feature {MOVED}", traversals(run))
+        if "retrieval" in (arrays := Run(run).arrays("pictures.npz")):
+            keep(f"neighbours_{name}", f"{about}: images, and their nearest ones in each feature", neighbours(arrays))
+
     for data in ("shapes3d", "cmnist"):
         for label in LABELS:
             runs = [r for r in found if (r["label"], r["data"], r["correlated"]) == (label, data, True)]
-            if not runs:
-                continue
-            best = max(runs, key=lambda r: r["scores"]["dci"]["value"] or 0.0)
-            name = f"{label.lower().replace(' ', '_')}_{data}"
-            write(folder / f"traversals_{name}.png", traversals(Path(best["path"])))
-            importances(best["scores"]["dci"], folder / f"importance_{name}.png")
-            about = f"{label}, {data}, correlated, seed {best['seed']}"
-            pictures.append((f"{about}: importance of features for factors", f"intervention/importance_{name}.png"))
-            caption = f"{about}: originals, reconstructions, and each feature from its 10 % to its 90 % quantile"
-            pictures.append((caption, f"intervention/traversals_{name}.png"))
+            if runs:
+                best = max(runs, key=lambda r: r["scores"]["dci"]["value"] or 0.0)
+                name = f"{label.lower().replace(' ', '_')}_{data}"
+                about = f"{label}, {data}, correlated, seed {best['seed']}"
+                heat = importances(best["scores"]["dci"])
+                keep(f"importance_{name}", f"{about}: importance of features for factors", heat)
+                look_at(Path(best["path"]), name, about)
+    if flowers:
+        look_at(flowers, "flowers", "photographs of flowers")
     return pictures
+
+
+def neighbours(arrays: dict[str, Any]) -> bytes:
+    """A row for each feature: images, each followed by its nearest neighbours and a gap, as a PNG file."""
+    queries = arrays["retrieval_queries"]
+    gap = np.full_like(queries[:1], 255)
+    rows = []
+    for name, found in zip(arrays["retrieval_spaces"], arrays["retrieval"], strict=True):
+        groups = [np.concatenate([query[None], near, gap]) for query, near in zip(queries, found, strict=True)]
+        rows.append((str(name), np.concatenate(groups)[:-1]))
+    return sheet(rows, height=64, margin=130)
 
 
 @torch.no_grad()
@@ -66,8 +88,8 @@ def _drawn(method: Any, code: dict[str, torch.Tensor]) -> Any:
     return to_bytes(picture)
 
 
-def importances(dci: dict[str, Any], path: Path) -> None:
-    """DCI's matrix as a heat map."""
+def importances(dci: dict[str, Any]) -> bytes:
+    """DCI's matrix as a heat map, a PNG file."""
     from matplotlib.figure import Figure
 
     matrix, factors = np.array(dci["parts"]["importance"]), dci["params"]["factors"]
@@ -77,4 +99,6 @@ def importances(dci: dict[str, Any], path: Path) -> None:
     axis.set_xticks(range(len(factors)), factors, fontsize=7)
     axis.set_yticks(range(len(matrix)), [f"z{i}" for i in range(len(matrix))], fontsize=7)
     figure.colorbar(image)
-    figure.savefig(path, dpi=110, metadata={"Software": None})
+    png = BytesIO()
+    figure.savefig(png, dpi=110, metadata={"Software": None})
+    return png.getvalue()

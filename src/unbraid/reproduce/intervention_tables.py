@@ -69,7 +69,7 @@ def rank_correlation(
         part: of the translation, instead of its value
         draws: resamplings of the models
     """
-    pairs = np.array([(-value(run, "translation", part), value(run, metric)) for run in runs])
+    pairs = np.array([(-value(run, "translation", part), value(run, metric)) for run in runs]).reshape(-1, 2)
     pairs = pairs[np.isfinite(pairs).all(1)]
     if len(pairs) < 4 or not pairs.std(0).all():
         return float("nan"), float("nan"), float("nan"), len(pairs)
@@ -116,7 +116,7 @@ def agreement(r: Results) -> Table:
                 rows.append([name, kind, meaning, *cells])
     note = (
         "Spearman's correlation of -translation with the metrics that know the factors: of the share of a feature's "
-        "effect that a translator has not learned, and of the plain loss, which is the paper's number; in brackets a "
+        "effect that a translator has not learned, and of the plain loss, as in the paper's algorithm; in brackets a "
         "bootstrap over models."
     )
     columns = ["data", "models", "translation", *(m.upper() for m in METRICS)]
