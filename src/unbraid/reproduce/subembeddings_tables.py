@@ -68,14 +68,16 @@ def tables(found: Sequence[Result]) -> list[Table]:
         solutions(found),
         *(reruns(number, found, label) for number, label in ((8, "P-Ortho 0.1"), (9, "Hess 0.1"))),
         accuracies("Controls and other readings", found, "dc-bc", OTHERS, r + Z),
-        accuracies("Controls, digit and location", found, "dc-dl", ("control", "one head"), r + Z),
+        accuracies(
+            "Controls, digit and location", found, "dc-dl", ("control", "one head", "InfoMin 0.1 at once"), r + Z
+        ),
         losses(found),
     ]
 
 
 OTHERS = (
-    "control", "one head", "Hess 0.01", "Hess 0.1 at once", "Ortho + Hess 0.1", "Hess 0.1, per sample",
-    "InfoMin 0.1 later", "InfoMin 0.1, as printed",
+    "control", "one head", "Hess 0.01", "Ortho + Hess 0.1", "Hess 0.1, per sample", "InfoMin 0.1, as printed",
+    "InfoMin 0.1 at once", "Ortho 0.1 at once", "P-Ortho 0.1 at once", "Hess 0.1 at once",
 )  # fmt: skip
 
 
