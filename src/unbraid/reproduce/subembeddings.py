@@ -126,7 +126,7 @@ def work(setting: Setting, runs: Path) -> dict[str, Any]:
         facts = {"probes": probes(run, method, data), "terms": late(run)}
         run.write_json(found.name, facts | {"seconds": time.process_time() - start})
     own = {"label": setting.label, "data": setting.variant, "seed": setting.seed, "path": str(run.path)}
-    return json.loads(found.read_text()) | own
+    return {**json.loads(found.read_text()), **own}
 
 
 def probes(run: Run, method: Method[Any], data: Table) -> dict[str, Any]:

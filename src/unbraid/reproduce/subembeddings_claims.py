@@ -20,12 +20,12 @@ learned: at 0.7 and above this small network leaves the digit at chance), four c
 channels, r of {top}, z of 16 dimensions, {steps} steps of 128 pairs with Adam at 1e-3; the paper: STL-10 at 64x64,
 ResNet-34, more than 55,000 steps. A regulariser of 0.1, and the Hessian of any strength, has weight 0 for 300 steps and
 grows over 300 more, since at 0.1 from the first step ("at once") seed 0 leaves the digit at chance with each of them:
-it then tells the background alone. One length of waiting was tried. Positives have the same joint label. Probes learn from 10,000 rows that were trained on and are tested on 5,000 rows of other digits and
-photographs. Losses are means over samples, so that a strength does not mean exactly what it means there. An interval is
-Student's t over seeds for the least of the margins by which a claim holds (above zero: it holds). Some were added when
-seed 0 had been seen, all of which make a claim harder to show: what a claim speaks of must be told at all (10 points
-above chance), r must lose less than half of what z loses (000-3), and the Hessian must do more than its one head does
-alone (000-7, 000-10).
+it then tells the background alone. One length of waiting was tried. Positives have the same joint label. Probes learn
+from 10,000 rows that were trained on and are tested on 5,000 rows of other digits and photographs. Losses are means
+over samples, so that a strength does not mean exactly what it means there. An interval is Student's t over seeds for
+the least of the margins by which a claim holds (above zero: it holds). Some were added when seed 0 had been seen, all
+of which make a claim harder to show: what a claim speaks of must be told at all (10 points above chance), r must lose
+less than half of what z loses (000-3), and the Hessian must do more than its one head does alone (000-7, 000-10).
 """
 SURE = 0.95  # share of resamplings that find the diagonal
 TOLD = 10  # points above chance from which something was learned
