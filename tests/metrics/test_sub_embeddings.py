@@ -74,6 +74,22 @@ def test_a_rotated_copy_is_orthogonal_and_is_found_out() -> None:
     assert tilted.parts["solution"] == "repeated task"  # not at right angles
 
 
+def test_the_share_of_variance_tells_a_task_from_its_leftovers() -> None:
+    """z1 holds the digit a hundred times smaller than the scene: a probe reads both, the variance is the scene's."""
+    factors, _, _, rng = world()
+    digit, scene = (np.eye(3)[factors[:, k]] for k in range(2))
+    z1 = np.concatenate([0.01 * digit, scene], 1) + 0.001 * rng.normal(size=(N, 6))
+    probes = found(np.concatenate([digit, rng.normal(size=(N, 3))], 1), z1, factors)["probes_z"].parts
+    assert probes["accuracy"]["z1"]["digit"] > 0.95
+    assert probes["share"]["z1"]["digit"] < 0.02
+    assert probes["share"]["z1"]["scene"] > 0.98
+    corners = np.array([[a, b] for a in (-1.0, 1.0) for b in (-1.0, 1.0)])  # half of the variance for each side
+    square = np.repeat(corners, 50, 0)
+    sides = (square > 0).astype(int)
+    shares = compare_slices({"z": square, "z0": square, "z1": square}, sides, ["a", "b"])["probes_z"].parts["share"]
+    assert shares["z"] == pytest.approx({"a": 0.5, "b": 0.5})
+
+
 def test_unrelated_copies_in_many_dimensions_are_not_called_rotated() -> None:
     """Their cosine is small without anybody having asked for it."""
     factors, digit, scene, rng = world()

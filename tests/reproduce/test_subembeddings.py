@@ -28,6 +28,7 @@ def result(label: str, variant: str, seed: int, accuracy: Accuracies, infomax: f
         parts = {
             "accuracy": mine,
             "gap": dict(zip(tasks, np.abs(first - second).tolist(), strict=True)),
+            "share": {block: dict.fromkeys(tasks, 0.25) for block in mine},
             "chance": dict.fromkeys(tasks, 0.11),
             "diagonal": bool((first > second).any() and (second > first).any()),
         }

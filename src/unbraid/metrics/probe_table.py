@@ -4,6 +4,9 @@ For sub-embeddings such as z0 and z1: the test accuracy of logistic regression f
 |C(z0) - C(z1)| for each task, from the best to the worst where there are more than two; and whether the table is
 diagonal, that is whether each of two blocks is the best one at some task. The value is the mean gap where the table is
 diagonal, else 0.
+
+A probe standardises the code, so that it also reads what is left of a task in directions of little variance. The part
+`share` tells the two apart: how much of the variance of a block, its codes brought to length one, lies between classes.
 """
 
 from __future__ import annotations
@@ -61,6 +64,10 @@ def probe_table(
     draws = [rng.integers(halves.shape[2], size=halves.shape[2]) for _ in range(resamplings)]
     parts, low, high = _gaps(halves, [halves[:, :, draw].mean(2) for draw in draws], tasks)
     parts["accuracy"] = {block: dict(zip(tasks, mean[block], strict=True)) for block in codes}
+    parts["share"] = {
+        block: {task: _between(codes[block], arrays.factors[k].values) for k, task in enumerate(tasks)}
+        for block in codes
+    }
     parts["chance"] = {task: _chance(arrays.factors[k].values[rows[1]]) for k, task in enumerate(tasks)}
     params: dict[str, Any] = {"pair": list(pair), "C": strength, "iterations": iterations, "train": len(rows[0])}
     score = arrays.score(_value(halves.mean(2)), parts, **params)
@@ -100,6 +107,14 @@ def _value(accuracy: Floats) -> float:
 
 def _chance(labels: Ints) -> float:
     return float(np.bincount(labels).max() / len(labels))
+
+
+def _between(codes: Floats, labels: Any) -> float:
+    units = codes / np.maximum(np.linalg.norm(codes, axis=1, keepdims=True), 1e-12)
+    units = units - units.mean(0)
+    classes = [units[labels == label] for label in np.unique(labels)]
+    between = sum(len(own) * float((own.mean(0) ** 2).sum()) for own in classes)
+    return between / max(float((units**2).sum()), 1e-12)
 
 
 def _right(codes: Floats, labels: Any, rows: tuple[Ints, Ints], strength: float, iterations: int) -> Floats:

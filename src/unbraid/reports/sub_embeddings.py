@@ -50,9 +50,19 @@ def _table(whole: str, found: dict[str, Any], copies: dict[str, Any] | None) -> 
     return (
         f"<h2>What each slice of {escape(whole)} tells</h2>"
         f"<table><tr><th>linear probe on</th>{heads}</tr>{rows}</table>"
-        f'<p class="note">Accuracy in per cent on held-out rows; the better slice is bold. {_verdict(found)}'
+        f'<p class="note">Accuracy in per cent on held-out rows; the better slice is bold. {_shares(found)}'
+        f"{_verdict(found)}"
         f"{_sham(whole, copies)}</p>"
     )
+
+
+def _shares(found: dict[str, Any]) -> str:
+    """Of runs that were scored before there were shares, nothing."""
+    told = [
+        f"{block} {', '.join(f'{task} {value:.0%}' for task, value in tasks.items())}"
+        for block, tasks in found.get("share", {}).items()
+    ]
+    return f"Share of the variance that lies between classes: {escape('; '.join(told))}. " if told else ""
 
 
 def _is_best(accuracy: dict[str, dict[str, float]], whole: str, block: str, task: str) -> bool:

@@ -47,6 +47,11 @@ class Results:
         score = f"probes_{block[0]}"
         return np.array([100 * r["probes"][score]["parts"]["accuracy"][block][task] for r in self.of(label, variant)])
 
+    def share(self, label: str, block: str, task: str, variant: str = "dc-bc") -> Numbers:
+        """Of the variance of a block that lies between the classes of a task, in per cent."""
+        parts = [r["probes"][f"probes_{block[0]}"]["parts"] for r in self.of(label, variant)]
+        return np.array([100 * part["share"][block][task] for part in parts])
+
     def gap(self, label: str, task: str, variant: str = "dc-bc", whole: str = "z") -> Numbers:
         return np.abs(np.subtract(*(self.accuracy(label, f"{whole}{k}", task, variant) for k in (0, 1))))
 
@@ -106,6 +111,12 @@ def supervised(r: Results) -> Claim:
         *(2 - values for values in lost.values()),
         *(5 - values for values in above.values()),
         *r.told("supervised", "r"),
+        note="; ".join(
+            f"of the variance of {block} "
+            + " and ".join(f"{r.share('supervised', block, task).mean():.1f} % between {task}s" for task in own)
+            for block in ("r0", "r1")
+        ).capitalize()
+        + ".",
     )
 
 
