@@ -29,7 +29,7 @@ from unbraid.reproduce.results import publish
 from unbraid.reproduce.runs import commits, gather
 from unbraid.run import Run
 
-SEEDS = (0, 1, 2)
+SEEDS = (1, 2, 3)  # settings were chosen on seed 0
 BATCH, POINTS = 64, 5000
 STEPS = {"intervention_ae": 1500, "infogan_cr": 1500}
 OTHERS = 2500  # steps of the other methods, and of all on digits
