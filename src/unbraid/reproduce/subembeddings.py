@@ -58,7 +58,7 @@ SEEDS: dict[str, dict[str, int]] = {  # how many, by variant of the data and lab
     "dc-bc": {
         "supervised": 3,
         "control": 3,
-        "one head": 3,
+        "one head": 5,
         "InfoMin 0.001": 3,
         "InfoMin 0.005": 3,
         "InfoMin 0.1": 3,

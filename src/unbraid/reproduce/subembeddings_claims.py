@@ -19,17 +19,29 @@ Digits on dimmed CIFAR-10 photographs at 32x32 (brightness 0.6, chosen on seed 0
 learned: at 0.7 and above this small network leaves the digit at chance), four convolutions of {width} to {top}
 channels, r of {top}, z of 16 dimensions, {steps} steps of 128 pairs with Adam at 1e-3; the paper: STL-10 at 64x64,
 ResNet-34, more than 55,000 steps. A regulariser of 0.1, and the Hessian of any strength, has weight 0 for 300 steps and
-grows over 300 more, since at 0.1 from the first step ("at once") seed 0 leaves the digit at chance with each of them:
-it then tells the background alone. One length of waiting was tried. Positives have the same joint label. Probes learn
-from 10,000 rows that were trained on and are tested on 5,000 rows of other digits and photographs. Losses are means
-over samples, so that a strength does not mean exactly what it means there. An interval is Student's t over seeds for
-the least of the margins by which a claim holds (above zero: it holds). Some were added when seed 0 had been seen, all
-of which make a claim harder to show: what a claim speaks of must be told at all (10 points above chance), r must lose
-less than half of what z loses (000-3), and the Hessian must do more than its one head does alone (000-7, 000-10).
+grows over 300 more, since at 0.1 from the first step ("at once") seed 0 leaves the digit at chance with each of them
+(orthogonality and Hessian then tell the background alone, InfoMin neither). One length of waiting was tried. Positives
+have the same joint label. Probes learn from 10,000 rows that were trained on and are tested on 5,000 rows of other
+digits and photographs. Losses are means over samples, so that a strength does not mean exactly what it means there. An
+interval is Student's t over seeds for the least of the margins by which a claim holds (above zero: it holds). Some were
+added when seeds had been seen, all of which make a claim harder to show: what a claim speaks of must be told at all (5
+points above chance in every seed), r must lose less than half of what z loses (000-3), and the Hessian must do more
+than its one head does alone (000-7, 000-10).
 """
 SURE = 0.95  # share of resamplings that find the diagonal
-TOLD = 10  # points above chance from which something was learned
-NOTES: dict[str, str] = {}  # claim -> why it does not show, once that has been looked into
+TOLD = 5  # points above chance from which something was learned, as in the check for degenerate solutions
+NOTES = {  # claim -> why it does not show, once that has been looked into
+    "000-1": "Size, and the probe: it standardises its input and reads what little is left. With four times as many steps "
+    "(seed 0) r0 tells 92.3 / 16.0 and r1 82.8 / 52.0, and 0.7 % of the variance of r1 lie between digits.",
+    "000-3": "The small trunk suffers with its head: r loses digits in every seed. The paper's is at 96 with either.",
+    "000-4": "0.1 costs InfoMax in every seed; what 0.005 costs is less than seeds differ by.",
+    "000-5": "Neither costs more than seeds differ by once the first 300 steps are free of it; from the first step "
+    "both leave the digit at chance.",
+    "000-6": "Halves tell as much as z in the control already: there is nothing left to rise.",
+    "000-7": "That of P-Ortho is as small as that of InfoMin; this part alone does not show.",
+    "000-10": "One head does it by itself, without any regulariser.",
+    "000-11": "Nothing collapses at 0.001 or 0.1, waiting or at once: the paper's strength may have been larger.",
+}
 judge = partial(results.judge, notes=NOTES)
 TASKS = {"dc-bc": ("digit", "background"), "dc-dl": ("digit", "location")}
 
@@ -63,11 +75,11 @@ class Results:
         return 100 * np.array(found)
 
     def told(self, label: str, block: str, variant: str = "dc-bc") -> list[Numbers]:
-        """How far above chance and TOLD both tasks are."""
-        return [
-            self.accuracy(label, block, task, variant) - self.chance(label, task, variant, block[0]) - TOLD
-            for task in TASKS[variant]
+        """How far above chance and TOLD both tasks are in the worst seed, which stands for all."""
+        found = [
+            self.accuracy(label, block, t, variant) - self.chance(label, t, variant, block[0]) for t in TASKS[variant]
         ]
+        return [np.full(len(above), above.min() - TOLD) for above in found]
 
     def diagonal(self, label: str) -> Numbers:
         return np.array([float(r["probes"]["probes_z"]["parts"]["diagonal"]) for r in self.of(label)])
@@ -76,6 +88,9 @@ class Results:
         """In how many runs resamplings of the test rows say so too."""
         shares = [r["probes"]["probes_z"]["parts"].get("diagonal_share") for r in self.of(label)]
         return sum((share or 0) >= SURE for share in shares)
+
+    def cosine(self, label: str) -> Numbers:
+        return np.array([float(r["probes"]["copies_z"]["parts"]["cosine"]) for r in self.of(label)])
 
     def term(self, label: str, name: str) -> Numbers:
         return np.array([r["terms"][name] for r in self.of(label)])
@@ -135,6 +150,9 @@ def infomin(r: Results) -> list[Claim]:
             + " (2 or less is asked for below 0.1)",
             *(2 - gap for label in (small, middle) for gap in gaps[label]),
             *(above for label in (small, middle) for block in "zr" for above in r.told(label, block)),
+            note="What InfoMin likes best is a copy with the opposite sign, z1 = -z0, which tells the same: |cosine| "
+            + _listed({label: r.cosine(label) for label in (small, middle, large)}, 2)
+            + ".",
         ),
         judge(
             "000-3",
@@ -267,5 +285,5 @@ def _range(values: Numbers) -> str:
     return "{:.1f} to {:.1f}".format(*interval(values))
 
 
-def _listed(values: dict[str, Numbers]) -> str:
-    return ", ".join(f"{name} {v.mean():.1f}" for name, v in values.items())
+def _listed(values: dict[str, Numbers], digits: int = 1) -> str:
+    return ", ".join(f"{name} {v.mean():.{digits}f}" for name, v in values.items())
