@@ -51,7 +51,7 @@ def _gaps(found: Sequence[dict[str, Any]], path: Path) -> None:
         points.setdefault(result["label"], []).append((digit, background))
     for place, (label, pairs) in enumerate(points.items()):
         across, up = zip(*pairs, strict=True)
-        axis.scatter(across, up, s=22, marker="osD^v"[place % 5], label=label)
+        axis.scatter(across, up, s=22, marker="osD^vPX"[place % 7], label=label)
     axis.axhline(0, color="#c3cad1", linewidth=0.8)
     axis.axvline(0, color="#c3cad1", linewidth=0.8)
     axis.set_xlabel("digit: z0 - z1, points")
