@@ -170,7 +170,9 @@ def test_tables_hold_our_means_beside_the_papers_numbers() -> None:
     assert ["DC-DL", "Ortho 0.1", "none 5", 0.5, 0.1, "90.2 / 99.2", "90.2 / 99.1", "90.1 / 99.2"] in named.rows
     assert "the paper 7.6" in again.note
     assert "(22.8)" in again.note
-    assert len(tables(found)) == 12
+    assert len(tables(found)) == 13
+    shared = next(table for table in tables(found) if table.title.startswith("Variance"))
+    assert ["DC-DL", "Hess 0.1", *["25 / 25; 25 / 25"] * 5] in shared.rows
 
 
 def test_the_papers_gaps_follow_from_its_accuracies() -> None:

@@ -71,6 +71,7 @@ def tables(found: Sequence[Result]) -> list[Table]:
         accuracies(
             "Controls, digit and location", found, "dc-dl", ("control", "one head", "InfoMin 0.1 at once"), r + Z
         ),
+        shares(found),
         losses(found),
     ]
 
@@ -155,6 +156,31 @@ def reruns(number: int, found: Sequence[Result], label: str) -> Table:
         columns,
         rows,
         f"{note}. Diagonal: {diagonal} of {len(own)} ({share}; halves that are equal: 1 of 2).",
+    )
+
+
+SHARED = ("control", "one head", "InfoMin 0.1", "Ortho 0.1", "P-Ortho 0.1", "Hess 0.1", "Ortho + Hess 0.1")
+
+
+def shares(found: Sequence[Result]) -> Table:
+    """How much of the variance of each half lies between the classes of each task, run by run."""
+    rows: list[list[Any]] = []
+    count = 1 + max((result["seed"] for result in found), default=0)
+    for variant, tasks in TASKS.items():
+        for label in SHARED:
+            cells = [""] * count
+            for result in (r for r in found if _is(r, label, variant)):
+                share = result["probes"]["probes_z"]["parts"]["share"]
+                halves = [" / ".join(f"{100 * share[half][task]:.0f}" for task in tasks) for half in ("z0", "z1")]
+                cells[result["seed"]] = "; ".join(halves)
+            if any(cells):
+                rows.append([variant.upper(), label, *cells])
+    note = (
+        "Per cent, z0 and z1 for both tasks, codes brought to length one. Probes standardise a code and read what is "
+        "left of a task; here its size counts."
+    )
+    return Table(
+        "Variance between classes in each half", ["data", "loss", *(f"seed {k}" for k in range(count))], rows, note
     )
 
 
