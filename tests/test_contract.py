@@ -142,7 +142,7 @@ def test_an_unknown_argument_fails_at_once(name: str) -> None:
 @pytest.mark.parametrize("name", FALLING)
 def test_the_loss_falls_on_a_small_problem(name: str) -> None:
     entry = catalogue.find("methods", name)
-    quick: dict[str, Any] = {a.name: 3e-3 for a in entry.arguments if a.name == "lr"}
+    quick: dict[str, Any] = {a.name: 3e-3 for a in entry.arguments if a.name in ("lr", "decoder_lr")}
     method = build(name, **quick)
     trainer = Trainer(method)
     values = []

@@ -41,7 +41,7 @@ def test_product_zip_and_chain_combine_as_their_names_say() -> None:
         ({"method": "beta_vea"}, "did you mean 'beta_vae'"),
         ({"data": "dsprits"}, "did you mean 'dsprites'"),
         ({"btea": 1}, "no argument of beta_vae on dsprites is called 'btea': did you mean 'beta'"),
-        ({"beta": "4"}, "beta of beta_vae on dsprites must be a float, not '4'"),
+        ({"beta": "4"}, "beta of beta_vae must be a number, not '4'"),
         ({"steps": 1.5}, "steps of .* must be an int, not 1.5"),
         ({"steps": 0}, "steps must be at least 1"),
         ({"seed": -1}, "seed must be at least 0"),
