@@ -28,12 +28,14 @@ from unbraid.reproduce.subembeddings_claims import record
 from unbraid.run import Run
 
 STEPS, BATCH, WIDTH = 1200, 128, 24
+LONGER = "supervised, longer"  # four times as many steps
 PROBE_ROWS, TEST_ROWS = 10_000, 5_000
 LATE = 200  # steps at the end over which logged terms are averaged
 WAIT: dict[str, Any] = {"warm_up": 300}  # with 0.1 from the first step the digit is never learned
 DATA: dict[str, Any] = {"size": 32, "backgrounds": "cifar10", "brightness": 0.6}
 SETTINGS: dict[str, dict[str, Any]] = {
     "supervised": {},
+    LONGER: {},
     "control": {},
     "one head": {"heads": "one"},
     "InfoMin 0.001": {"infomin": 0.001},
@@ -57,6 +59,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
 SEEDS: dict[str, dict[str, int]] = {  # how many, by variant of the data and label
     "dc-bc": {
         "supervised": 3,
+        LONGER: 1,
         "control": 4,
         "one head": 5,
         "InfoMin 0.001": 4,
@@ -104,7 +107,7 @@ class Setting:
 
     @property
     def method(self) -> str:
-        return "sub_supervised" if self.label == "supervised" else "sub_infomax"
+        return "sub_supervised" if self.label in ("supervised", LONGER) else "sub_infomax"
 
 
 def settings() -> Iterator[Setting]:
@@ -120,7 +123,8 @@ def work(setting: Setting, runs: Path) -> dict[str, Any]:
     start = time.process_time()
     data = api.load_data("mnist_stl10", variant=setting.variant, **DATA)
     method = api.build(setting.method, data, seed=setting.seed, width=WIDTH, **SETTINGS[setting.label])
-    run = api.fit(method, data, steps=STEPS, batch=BATCH, seed=setting.seed, out=str(runs), threads=1, show=False)
+    steps = 4 * STEPS if setting.label == LONGER else STEPS
+    run = api.fit(method, data, steps=steps, batch=BATCH, seed=setting.seed, out=str(runs), threads=1, show=False)
     found = run.path / "subembeddings.json"
     if not found.exists():
         facts = {"probes": probes(run, method, data), "terms": late(run)}

@@ -33,7 +33,7 @@ SURE = 0.95  # share of resamplings that find the diagonal
 TOLD = 5  # points above chance from which something was learned, as in the check for degenerate solutions
 NOTES = {  # claim -> why it does not show, once that has been looked into
     "000-1": "Size, and the probe: it standardises its input and reads what little is left. With four times as many "
-    "steps (seed 0) r0 tells 92.3 / 16.0 and r1 82.8 / 52.0, and 0.7 % of the variance of r1 lie between digits.",
+    "steps (table 1, seed 0) there is less of it.",
     "000-3": "The small trunk suffers with its head: r loses digits in every seed. The paper's is at 96 with either.",
     "000-4": "0.1 costs InfoMax in every seed; what 0.005 costs is less than seeds differ by.",
     "000-5": "Neither costs more than seeds differ by once the first 300 steps are free of it; from the first step "
