@@ -7,7 +7,7 @@ weights.safetensors   the trained weights
 codes.npz             codes and factors (represent.py); pictures.npz what the decoder drew
 scores.json           the metrics
 report.html           all of it, to look at
-done                  written last, when training has finished
+done                  written when training has finished
 """
 
 from __future__ import annotations

@@ -177,3 +177,6 @@ def test_irs_is_negative_where_a_held_factor_pushes_the_code_aside() -> None:
     codes = np.concatenate([np.repeat([-1.0, 1.0], [90, 10]), np.repeat([-1.0, 1.0], [10, 90])])[:, None]
     factors = np.repeat([0, 1], 100)[:, None]
     assert irs(codes, factors, np.random.default_rng(0), quantile=1.0).value == pytest.approx(1 - 1.8)
+    found = suite.score(codes, factors, metrics=["irs"])["irs"]
+    assert found.low is not None and found.high is not None
+    assert found.low <= found.value <= found.high < 0

@@ -30,7 +30,7 @@ class AdaGVAE(Method[Pairs]):
     Args:
         beta: weight of the KL
         latents: number of dimensions of the code
-        net: network, conv or mlp
+        net: network, conv, mlp or dense
         width: channels of the first convolution
         likelihood: of the pixels, bernoulli or gaussian
         lr: learning rate of Adam

@@ -32,7 +32,7 @@ class AdaMLVAE(Method[Pairs]):
         beta: weight of the KL
         doubled: give the product twice its variance, as the authors' code does
         latents: number of dimensions of the code
-        net: network, conv or mlp
+        net: network, conv, mlp or dense
         width: channels of the first convolution
         likelihood: of the pixels, bernoulli or gaussian
         lr: learning rate of Adam

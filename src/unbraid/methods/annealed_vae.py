@@ -28,7 +28,7 @@ class AnnealedVAE(Method[Images]):
         c_max: the capacity at the end of its growth, in nats
         c_steps: steps over which the capacity grows from 0
         latents: number of dimensions of the code
-        net: network, conv or mlp
+        net: network, conv, mlp or dense
         width: channels of the first convolution
         likelihood: of the pixels, bernoulli or gaussian
         lr: learning rate of Adam

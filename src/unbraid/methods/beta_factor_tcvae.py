@@ -31,7 +31,7 @@ class BetaFactorTCVAE(Method[Images]):
         c_max: the capacity at the end of its growth, in nats
         c_steps: steps over which the capacity grows from 0
         latents: number of dimensions of the code
-        net: network, conv or mlp
+        net: network, conv, mlp or dense
         width: channels of the first convolution
         critic_width: units in each of the critic's six layers
         likelihood: of the pixels, bernoulli or gaussian

@@ -36,7 +36,7 @@ class BetaTCVAE(Method[Images]):
         gamma: weight of each dimension's divergence from the prior
         estimator: of q(z) from a batch, weighted or stratified
         latents: number of dimensions of the code
-        net: network, conv or mlp
+        net: network, conv, mlp or dense
         width: channels of the first convolution
         likelihood: of the pixels, bernoulli or gaussian
         lr: learning rate of Adam

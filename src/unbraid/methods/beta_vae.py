@@ -23,7 +23,7 @@ class BetaVAE(Method[Images]):
     Args:
         beta: weight of the KL; 1 is the VAE
         latents: number of dimensions of the code
-        net: network, conv or mlp
+        net: network, conv, mlp or dense
         width: channels of the first convolution
         likelihood: of the pixels, bernoulli or gaussian
         lr: learning rate of Adam

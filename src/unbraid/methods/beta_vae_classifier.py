@@ -25,7 +25,7 @@ class BetaVAEClassifier(Method[Labelled]):
         beta: weight of the KL
         weight: of the classifier's loss
         latents: number of dimensions of the code
-        net: network, conv or mlp
+        net: network, conv, mlp or dense
         width: channels of the first convolution
         likelihood: of the pixels, bernoulli or gaussian
         lr: learning rate of Adam

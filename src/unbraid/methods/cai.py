@@ -28,7 +28,7 @@ class CAI(Method[Labelled]):
         gamma: weight of the critics' loss in the encoder's
         latents: number of dimensions of the code
         critic_width: units in each of a critic's two hidden layers
-        net: network, conv or mlp
+        net: network, conv, mlp or dense
         width: channels of the first convolution
         lr: learning rate of Adam
     """

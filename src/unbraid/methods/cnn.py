@@ -22,7 +22,7 @@ class CNN(Method[Labelled]):
 
     Args:
         latents: number of dimensions of the code
-        net: network, conv or mlp
+        net: network, conv, mlp or dense
         width: channels of the first convolution
         lr: learning rate of Adam
     """

@@ -30,7 +30,7 @@ class CVIB(Method[Labelled]):
         beta: price of a nat in the code
         reconstruction: lambda, weight of the image's likelihood and of leaving the nuisances to the decoder
         latents: number of dimensions of the code
-        net: network, conv or mlp
+        net: network, conv, mlp or dense
         width: channels of the first convolution
         likelihood: of the pixels, bernoulli or gaussian
         lr: learning rate of Adam

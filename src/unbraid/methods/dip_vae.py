@@ -33,7 +33,7 @@ class DIPVAE(Method[Images]):
         lambda_od: weight of the squared covariances between two dimensions
         lambda_d: weight of the squared distances of variances from one; None: 10 lambda_od (i) or lambda_od (ii)
         latents: number of dimensions of the code
-        net: network, conv or mlp
+        net: network, conv, mlp or dense
         width: channels of the first convolution
         likelihood: of the pixels, bernoulli or gaussian
         lr: learning rate of Adam

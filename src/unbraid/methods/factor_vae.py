@@ -32,7 +32,7 @@ class FactorVAE(Method[Images]):
         gamma: weight of the total correlation; 0 is the VAE
         second_batch: permute codes of other images than those of the model's loss, by halving the batch
         latents: number of dimensions of the code
-        net: network, conv or mlp
+        net: network, conv, mlp or dense
         width: channels of the first convolution
         critic_width: units in each of the critic's six layers
         likelihood: of the pixels, bernoulli or gaussian

@@ -29,7 +29,7 @@ class GroupFactorVAE(Method[Images]):
         gamma: weight of the total correlation between features; 0 is the VAE
         features: number of features
         dims: dimensions of each feature
-        net: network, conv or mlp
+        net: network, conv, mlp or dense
         width: channels of the first convolution
         critic_width: units in each of the critic's six layers
         likelihood: of the pixels, bernoulli or gaussian

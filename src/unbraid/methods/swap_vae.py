@@ -56,7 +56,7 @@ class SwapVAE(Method[Pairs]):
         contrast_of: what it is taken of, mean (of the posterior) or sample
         predictive: number of dimensions of p; 0 for pure disentanglement
         nuisance: number of dimensions of n
-        net: network, conv or mlp
+        net: network, conv, mlp or dense
         width: channels of the first convolution
         likelihood: of the pixels, bernoulli or gaussian
         lr: learning rate of Adam

@@ -36,7 +36,7 @@ class UAI(Method[Labelled]):
         drop: chance that a unit of p is hidden from the decoder
         predictive: number of dimensions of p
         nuisance: number of dimensions of n
-        net: network, conv or mlp
+        net: network, conv, mlp or dense
         width: channels of the first convolution
         lr: learning rate of the model's Adam
         adversary_lr: learning rate of the disentanglers' Adam

@@ -21,7 +21,7 @@ class VAE(Method[Images]):
 
     Args:
         latents: number of dimensions of the code
-        net: network, conv or mlp
+        net: network, conv, mlp or dense
         width: channels of the first convolution
         likelihood: of the pixels, bernoulli or gaussian
         lr: learning rate of Adam

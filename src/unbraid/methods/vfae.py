@@ -36,7 +36,7 @@ class VFAE(Method[Labelled]):
         hidden: units in the hidden layer between z1 and z2
         features: number of random features of the distance
         bandwidth: gamma of its kernel exp(-|a - b|^2 / gamma); 0 takes the median of |a - b|^2 in the batch
-        net: network, conv or mlp
+        net: network, conv, mlp or dense
         width: channels of the first convolution
         likelihood: of the pixels, bernoulli or gaussian
         lr: learning rate of Adam

@@ -42,9 +42,10 @@ def irs(
     columns = [_held(factor, factor_bins) for factor in arrays.factors]
     alive = np.flatnonzero(arrays.alive)
     notes = scarce(arrays, columns)
+    settings = {"quantile": quantile, "factor_bins": factor_bins, "range": (-1.0, 1.0)}
     if not len(alive):
         notes.append("every latent is constant")
-        return arrays.score(0, {"active_latents": []}, notes, quantile=quantile, factor_bins=factor_bins)
+        return arrays.score(0, {"active_latents": []}, notes, **settings)
     latents = np.ascontiguousarray(arrays.codes.T)  # [d, n]; in the precision of the codes, as the published values
     widest = _length(latents - latents.mean(1, keepdims=True), arrays).max(1)  # [units]
     held = np.stack([_deviation(column, arrays, quantile) for column in columns], 1)  # [units, k]
@@ -58,7 +59,7 @@ def irs(
         "active_latents": alive,
     }
     value = np.average(per_latent[alive], weights=widest[alive])
-    return arrays.score(value, parts, notes, quantile=quantile, factor_bins=factor_bins)
+    return arrays.score(value, parts, notes, **settings)
 
 
 def _held(factor: Column, bins: int) -> Column:

@@ -148,7 +148,9 @@ def _index(folder: Path) -> str:
         INDEX,
         "",
         "The claims of the papers beside our numbers, at sizes that fit two cores. A page says what was run, how that "
-        "differs from the paper, and what was found where a claim does not hold.",
+        "differs from the paper, and what was found where a claim does not hold. Files are taken from the data root "
+        "([UNBRAID_DATA](../data_files.md)), and a command says which it lacks: all but `unsupervised` need MNIST "
+        "(`unbraid data fetch mnist`), and `contrastive` and `subembeddings` photographs of CIFAR-10 besides.",
         "",
         *_markdown(["record", "command", "hours of one core", *VERDICTS], rows),
     ]

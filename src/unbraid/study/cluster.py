@@ -120,7 +120,7 @@ def _ray() -> Any:
         import ray
         import ray.exceptions
     except ImportError as error:
-        raise Problem("Ray is not installed: pip install 'unbraid[ray]'") from error
+        raise Problem("Ray is not installed: pip install 'ray>=2.40'") from error
     return ray
 
 
