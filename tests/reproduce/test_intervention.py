@@ -154,9 +154,9 @@ def test_a_tiny_plan_goes_from_runs_to_the_page(tmp_path: Path, monkeypatch: pyt
     for place, flower in enumerate(flowers):
         Image.fromarray(flower).save(tmp_path / "flowers" / f"{place}.png")
     monkeypatch.setattr(api, "load_data", sprites)
-    replaced = {"SEEDS": (0,), "STEPS": {"intervention_ae": 2}, "OTHERS": 2, "POINTS": 150, "DATA": {"shapes3d": {}}}
+    replaced = {"SEEDS": (0,), "STEPS": 2, "FEWER": 2, "POINTS": 150, "DATA": {"shapes3d": {}}}
     replaced |= {
-        "METHODS": methods,
+        "METHODS": {"shapes3d": methods},
         "DCI": {"shapes3d": {}},
         "SAP": {"shapes3d": {}},
         "FLOWERS": {**small, "features": 2, "dims": 2},
@@ -184,7 +184,7 @@ def test_a_tiny_plan_goes_from_runs_to_the_page(tmp_path: Path, monkeypatch: pyt
 
 @pytest.mark.slow
 def test_a_run_is_trained_and_evaluated_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(intervention, "OTHERS", 2)
+    monkeypatch.setattr(intervention, "STEPS", 2)
     monkeypatch.setattr(intervention, "POINTS", 300)
     setting = Setting("FactorVAE 10", "factor_vae", {"width": 4, "critic_width": 8}, "dsprites", CORRELATED, 0)
     first = intervention.work(setting, tmp_path)
