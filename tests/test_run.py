@@ -198,6 +198,12 @@ def test_what_is_not_a_run_is_refused(tmp_path: Path, trained: Run) -> None:
     (tmp_path / "run.json").write_text('{"method": "vae"}')
     with pytest.raises(Problem, match="lacks"):
         Run(tmp_path)
+    (tmp_path / "run.json").write_text("null")
+    with pytest.raises(Problem, match=r"holds None\): the run cannot be used; train it again"):
+        Run(tmp_path)
+    (trained.path / "scores.json").write_text("[1]")
+    with pytest.raises(Problem, match=r"remove it, and 'unbraid report .*' makes it anew"):
+        trained.scores()
     config = json.loads((trained.path / "run.json").read_text())
     config["arguments"]["gone"] = 1
     (trained.path / "run.json").write_text(json.dumps(config))

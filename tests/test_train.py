@@ -313,7 +313,8 @@ def test_a_method_with_other_weights_is_refused_in_the_same_directory(tmp_path: 
     fit(method, TABLE, steps=3, batch=4, out=str(tmp_path), show=False)
     with pytest.raises(Problem, match="began from other weights"):
         fit(method, TABLE, steps=3, batch=4, out=str(tmp_path), show=False)
-    again = fit(build(Scheduled), TABLE, steps=3, batch=4, out=str(tmp_path), show=False)
+    same: dict[str, Any] = {"steps": np.int64(3), "batch": np.int64(4), "seed": np.int64(0)}
+    again = fit(build(Scheduled), TABLE, **same, out=str(tmp_path), show=False)
     assert again.finished
 
 

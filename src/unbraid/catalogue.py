@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import importlib
+import math
 import re
 from dataclasses import dataclass
 from functools import cache
@@ -19,7 +20,8 @@ from unbraid.errors import Problem, unknown
 HERE = Path(__file__).parent
 NUMBERS: dict[str, tuple[type, str]] = {"int": (Integral, "a whole number"), "float": (Real, "a number")}
 SIZES = {"width", "critic_width", "translator_width", "critic_layers", "latents", "features", "dims", "codes", "slices"}
-SIZES |= {"batch", "pairs"}  # of metrics
+SIZES |= {"common", "salient", "noise", "predictive", "nuisance", "adversary_steps", "hidden"}
+SIZES |= {"batch", "pairs", "bins"}  # of metrics
 KINDS = {"methods": "method", "data": "data set", "metrics": "metric"}
 FOLDERS = {"metrics": ("metrics", "model_metrics")}  # of a kind, where it is not the kind's name
 
@@ -88,6 +90,10 @@ def _check_value(entry: Entry, argument: Argument, value: Any) -> None:
         raise Problem(f"{argument.name} of {entry.name} must be {told}, not {value!r}")
     if argument.name in SIZES and isinstance(value, Integral) and value < 1:
         raise Problem(f"{argument.name} of {entry.name} must be 1 or more, not {value}")
+    if told and not math.isfinite(value):
+        raise Problem(f"{argument.name} of {entry.name} must be a finite number, not {value}")
+    if (argument.name == "lr" or argument.name.endswith("_lr")) and value <= 0:
+        raise Problem(f"{argument.name} of {entry.name} must be more than 0, not {value}")
 
 
 def sampling(kind: str) -> tuple[Argument, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 
 from unbraid import catalogue
@@ -22,8 +23,10 @@ def load_data(name: str, **arguments: Any) -> Table:
 
 def build(name: str, data: Table, *, seed: int = 0, **arguments: Any) -> Method[Any]:
     """A method for a data set, with initial weights drawn from `seed`; `unbraid list methods` shows the names."""
+    if not 0 <= seed < 2**63:
+        raise Problem(f"the seed must be 0 or more and have less than 64 bits, and is {seed}")
     with torch.random.fork_rng():
-        torch.manual_seed(seed)
+        torch.manual_seed(int(seed))
         return _construct("methods", name, arguments, data.spec)  # type: ignore[no-any-return]
 
 
@@ -44,4 +47,11 @@ def load_run(path: Path | str, method: type[Method[Any]] | None = None) -> Metho
 def _construct(kind: str, name: str, arguments: dict[str, Any], *positional: Any) -> Any:
     entry = catalogue.find(kind, name)
     catalogue.check(entry, arguments)
-    return entry.load()(*positional, **arguments)
+    return entry.load()(*positional, **{argument: _plain(value) for argument, value in arguments.items()})
+
+
+def _plain(value: Any) -> Any:
+    """Arguments are kept as JSON, which knows neither numpy's numbers nor paths."""
+    if isinstance(value, np.generic):
+        return value.item()
+    return str(value) if isinstance(value, Path) else value

@@ -51,6 +51,8 @@ def represent(
         image: row of the image whose traversals are drawn; the first drawn one unless given
         seed: of the draw
     """
+    if points < 1:
+        raise Problem(f"at least one image must be encoded, not {points}")
     table = data.test or data
     rng = np.random.default_rng(seed)
     n = min(points, len(table))

@@ -118,7 +118,11 @@ class Run:
     @contextmanager
     def lock(self) -> Iterator[None]:
         """Only one process works on a run; the system lets go of the lock when the process ends, however it ends."""
-        with (self.path / "lock").open("w") as file:
+        try:
+            file = (self.path / "lock").open("w")
+        except OSError as error:
+            raise Problem(f"cannot write to {self.path}: {error.strerror}") from error
+        with file:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError as error:
@@ -141,9 +145,12 @@ class Run:
 
     def _json(self, name: str) -> Any:
         try:
-            return json.loads((self.path / name).read_text())
+            found = json.loads((self.path / name).read_text())
+            if not isinstance(found, dict):
+                raise ValueError(f"it holds {found!r:.20}")
+            return found
         except (OSError, ValueError) as error:
-            raise Problem(f"{self.path / name} cannot be read ({error}); it is damaged or not JSON") from error
+            raise Problem(f"{self.path / name} cannot be read ({error}): {_remedy(self.path, name)}") from error
 
     def write_arrays(self, name: str, **arrays: NDArray[Any]) -> None:
         buffer = io.BytesIO()
@@ -155,20 +162,31 @@ class Run:
         path = self.path / name
         if not path.exists():
             raise Problem(f"{path} is missing: 'unbraid report {self.path}' makes it from a trained run")
-        return read_arrays(path)
+        try:
+            return read_arrays(path)
+        except Problem as problem:
+            raise Problem(f"{problem}: {_remedy(self.path, name)}") from problem
+
+
+def _remedy(path: Path, name: str) -> str:
+    if name == "run.json":
+        return "the run cannot be used; train it again, in another folder"
+    return f"remove it, and 'unbraid report {path}' makes it anew"
 
 
 def read_arrays(path: Path) -> dict[str, NDArray[Any]]:
     """The arrays of an npz file; nothing in it is unpickled."""
     try:
-        with np.load(path, allow_pickle=False) as file:
-            if not hasattr(file, "files"):
-                raise ValueError("it holds one bare array, not named ones")
-            return {name: file[name] for name in file.files}
+        found = np.load(path, allow_pickle=False)
+        if not hasattr(found, "files"):
+            raise ValueError("it holds one bare array, not named ones")
+        with found:
+            return {name: found[name] for name in found.files}
     except FileNotFoundError as error:
         raise Problem(f"there is no file {path}") from error
     except Exception as error:  # numpy and zipfile raise a dozen kinds for damaged files
-        raise Problem(f"{path} is not a readable .npz file of plain arrays ({error})") from error
+        reason = "it is no npz file, or an array of objects" if "pickle" in str(error) else error
+        raise Problem(f"{path} is not a readable .npz file of plain arrays ({reason})") from error
 
 
 def versions() -> dict[str, str]:

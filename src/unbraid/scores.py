@@ -15,6 +15,7 @@ from unbraid.errors import Problem
 from unbraid.metrics.class_blocks import score_classes
 from unbraid.metrics.contract import Score
 from unbraid.metrics.sub_embeddings import compare_slices
+from unbraid.metrics.suite import DEFAULT
 from unbraid.metrics.suite import score as score_arrays
 from unbraid.metrics.two_sets import compare
 from unbraid.run import Run, read_arrays
@@ -47,8 +48,7 @@ def score(
         raise Problem(f"options are given for '{unasked.pop()}', which is not among the metrics asked for")
     scores: dict[str, Score] = {}
     arrays = run.arrays("codes.npz") if metrics is None else {}
-    just_classes = "background_rows" in arrays and arrays["factors"].shape[1] == 1  # no factors to tell apart
-    if of_codes or (of_codes is None and not just_classes):
+    if of_codes or (of_codes is None and not _just_classes(arrays)):
         chosen = {name: given for name, given in (options or {}).items() if name not in of_model}
         scores = score_file(run.path / "codes.npz", block=block, metrics=of_codes, seed=seed, options=chosen)
     if metrics is None:
@@ -57,9 +57,19 @@ def score(
         )
     if of_model:
         scores |= _measure(run, of_model, seed, options)
-    kept = {} if metrics is None else run.scores()
-    run.write_json("scores.json", kept | {name: value.as_dict() for name, value in scores.items()})
+    run.write_json("scores.json", run.scores() | {name: value.as_dict() for name, value in scores.items()})
     return scores
+
+
+def has_suite(run: Run) -> bool:
+    """Whether the default suite is among the scores, or is not to be had of these codes."""
+    arrays = run.arrays("codes.npz")
+    return arrays["factors"].shape[1] == 0 or _just_classes(arrays) or set(DEFAULT) <= run.scores().keys()
+
+
+def _just_classes(arrays: dict[str, NDArray[Any]]) -> bool:
+    """Targets and backgrounds have no factors to tell apart where there is just a class."""
+    return "background_rows" in arrays and arrays["factors"].shape[1] == 1
 
 
 def _measure(run: Run, metrics: list[str], seed: int, options: Options | None) -> dict[str, Score]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import signal
 import threading
 import time
@@ -62,13 +63,18 @@ def fit(
         show: show a progress bar
         watch: called now and then with the number of steps done and the loss terms
     """
+    steps, batch, seed = int(steps), int(batch), int(seed)  # of numpy, perhaps
     draw = sampler(data, method.eats, batch=batch, seed=seed, **(sampling or {}))
     if steps < 1:
         raise Problem(f"training needs at least one step, not {steps}")
+    if threads is not None and threads < 1:
+        raise Problem(f"training needs at least one thread, not {threads}")
+    where = _device(device)
     draw(0)  # what cannot be drawn is refused before anything is written
     name = type(method).__module__.rpartition(".")[2]
     plan = Plan(name, method.arguments, data.name, data.arguments, sampling or {}, steps, batch, seed)
     run = Run.create(out, plan, spec=asdict(data.spec), start=_digest(method))
+    _check_same_data(run, data)
     if run.config["start"] != _digest(method):
         raise Problem(
             f"{run.path} began from other weights than this method has: build the method anew, "
@@ -77,7 +83,7 @@ def fit(
     machine.prepare_memory()
     if threads:
         torch.set_num_threads(threads)
-    method.to(_device(device))
+    method.to(where)
     with run.lock():
         if run.finished:
             load_weights(method, run.path)
@@ -90,6 +96,15 @@ def fit(
                 _train(method, draw, run, plan, save_every, progress)
     method.eval()
     return run
+
+
+def _check_same_data(run: Run, data: Table) -> None:
+    begun, now = run.config["spec"], json.loads(json.dumps(asdict(data.spec)))
+    if any(now[name] != value for name, value in begun.items() if name in now):
+        raise Problem(
+            f"the data have changed since {run.path} was begun: it had {begun['n_train']} rows of {begun['shape']}, "
+            f"now there are {now['n_train']} of {now['shape']}; choose another folder (--out), or remove that run"
+        )
 
 
 def _train(
@@ -197,8 +212,9 @@ def _device(name: str) -> torch.device:
     try:
         torch.empty(1, device=name)
         return torch.device(name)
-    except (RuntimeError, AssertionError) as error:
-        raise Problem(f"the device '{name}' cannot be used here: {str(error).splitlines()[0]}") from error
+    except (RuntimeError, AssertionError, ImportError) as error:
+        reason = str(error).splitlines()[0].partition(". ")[0]
+        raise Problem(f"the device '{name}' cannot be used here: {reason}") from error
 
 
 @contextmanager

@@ -75,11 +75,72 @@ def test_scores_of_a_run_are_written_again(trained: Path, capsys: pytest.Capture
     assert json.loads(capsys.readouterr().out) == before == json.loads((trained / "scores.json").read_text())
 
 
+def test_few_samples_cost_the_metrics_that_need_more_and_no_other(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rng = np.random.default_rng(0)
+    np.savez(tmp_path / "few.npz", codes=rng.random((10, 2)), factors=np.arange(20).reshape(10, 2) % 3)
+    assert main(["score", str(tmp_path / "few.npz"), "--json"]) == 0
+    scores = json.loads(capsys.readouterr().out)
+    assert scores["mig"]["value"] is None and "10 samples" in scores["mig"]["warnings"][0]
+    assert 0 <= scores["mcc"]["value"] <= 1
+    assert main(["score", str(tmp_path / "few.npz"), "--metrics", "mig"]) == 1
+    assert "10 samples" in capsys.readouterr().err
+
+
+def test_as_many_images_are_encoded_as_asked_for(trained: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def encoded() -> int:
+        with np.load(trained / "codes.npz") as arrays:
+            return len(arrays["rows"])
+
+    before = json.loads((trained / "scores.json").read_text())
+    assert main(["report", str(trained), "--points", "200"]) == 0
+    assert encoded() == 200 and json.loads((trained / "scores.json").read_text())["mig"]["n"] == 200
+    assert main(["report", str(trained), "--image", "3"]) == 0
+    assert encoded() == 200
+    assert main(["report", str(trained), "--points", "0"]) == 1
+    assert "at least one image" in capsys.readouterr().err
+    assert main([*RUN, "--beta", "2", "--steps", "20", "--out", str(trained.parent)]) == 0
+    assert encoded() == 300 and json.loads((trained / "scores.json").read_text()) == before
+
+
+def test_a_metric_taken_first_does_not_stand_for_the_suite(trained: Path) -> None:
+    before = json.loads((trained / "scores.json").read_text())
+    (trained / "scores.json").write_text(json.dumps({"mig": before["mig"], "translation": before["mig"]}))
+    assert main([*RUN, "--beta", "2", "--steps", "20", "--out", str(trained.parent)]) == 0
+    assert json.loads((trained / "scores.json").read_text()) == {**before, "translation": before["mig"]}
+    (trained / "scores.json").write_text(json.dumps(before))
+
+
+@pytest.mark.filterwarnings("default")
+def test_classes_that_cannot_be_scored_leave_a_report(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from PIL import Image
+
+    for name in ("train/a/0", "train/a/1", "train/b/2", "train/b/3", "test/a/4", "test/a/5"):
+        path = tmp_path / "own" / f"{name}.png"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        Image.fromarray(np.full((16, 16), 10 * int(path.stem), np.uint8)).save(path)
+    words = f"run vae --data images --path {tmp_path / 'own'} --size 16 --width 4 --batch 2 --steps 2 --quiet"
+    assert main([*words.split(), "--out", str(tmp_path / "runs")]) == 0
+    assert "note: there are no scores: every factor has a single value" in capsys.readouterr().err
+    (run,) = (tmp_path / "runs").iterdir()
+    assert "Traversals" in (run / "report.html").read_text()
+
+
+def test_other_data_do_not_continue_a_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "own.npy"
+    words = f"run vae --data images --path {path} --size 16 --width 4 --batch 2 --steps 2 --quiet --train-only"
+    np.save(path, np.zeros((40, 16, 16), np.uint8))
+    assert main([*words.split(), "--out", str(tmp_path / "runs")]) == 0
+    np.save(path, np.zeros((30, 16, 16), np.uint8))
+    assert main([*words.split(), "--out", str(tmp_path / "runs")]) == 1
+    assert "had 40 rows of [1, 16, 16], now there are 30" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("codes", "factors", "message"),
     [
         (np.full((100, 2), np.nan), np.arange(200).reshape(100, 2) % 3, "NaN|not finite|finite"),
-        (np.random.default_rng(0).random((10, 2)), np.arange(20).reshape(10, 2) % 3, "sample"),
         (
             np.random.default_rng(0).random((100, 2)),
             np.zeros((100, 1), int),
@@ -116,6 +177,12 @@ def test_bad_numbers_are_a_sentence(
         ("score {empty}", "is not a run"),
         ("report {empty}", "is not a run"),
         ("list methods --jsn", "did you mean '--json'?"),
+        ("run beta_vae --points 0 --steps 1", "at least one image must be encoded, not 0"),
+        ("run beta_vae --lr -1 --steps 1", "lr of beta_vae must be more than 0, not -1.0"),
+        ("run beta_vae --beta nan --steps 1", "beta of beta_vae must be a finite number, not nan"),
+        ("run beta_vae --threads -1 --steps 1", "at least one thread, not -1"),
+        ("run beta_vae --seed 99999999999999999999999 --steps 1", "less than 64 bits"),
+        ("run beta_vae --device mps --steps 1", "the device 'mps' cannot be used here: [^\n]{,99}$"),
         ("score x --points 5", "there are: --block, --help, --json, --metrics, --seed, --set, -h$"),
     ],
 )
@@ -179,9 +246,31 @@ def test_a_warning_is_one_plain_line(capsys: pytest.CaptureFixture[str], monkeyp
     def warn(*_: object) -> int:
         with warnings.catch_warnings():
             warnings.simplefilter("always")
-            warnings.warn("the nets are\n  small", stacklevel=1)
+            for _ in range(2):
+                warnings.warn("the nets are\n  small", stacklevel=1)
         return 0
 
     monkeypatch.setattr(listing, "main", warn)
     assert main(["list", "methods"]) == 0
     assert capsys.readouterr().err == "unbraid: note: the nets are small\n"
+
+
+@pytest.mark.parametrize(
+    ("error", "told", "code"),
+    [
+        (KeyboardInterrupt(), "stopped; the same command continues", 130),
+        (PermissionError(13, "Permission denied", "runs/x"), "runs/x cannot be used: Permission denied", 1),
+        (MemoryError("1 TB"), "not enough memory for this: 1 TB", 1),
+    ],
+)
+def test_what_was_not_foreseen_is_a_sentence_too(
+    error: BaseException, told: str, code: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from unbraid.cli import listing
+
+    def fail(*_: object) -> int:
+        raise error
+
+    monkeypatch.setattr(listing, "main", fail)
+    assert main(["list", "methods"]) == code
+    assert told in capsys.readouterr().err

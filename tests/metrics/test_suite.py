@@ -252,3 +252,11 @@ def test_metrics_need_neither_torch_nor_matplotlib_nor_scikit_learn_to_start() -
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_a_value_that_a_resample_may_lose_costs_no_score() -> None:
+    factors = (np.arange(300) == 7).astype(int)
+    found = score(rng().standard_normal((300, 2)) + factors[:, None], factors, metrics=["mcc", "irs"])
+    for name in ("mcc", "irs"):
+        assert found[name].low is not None and found[name].high is not None, name
+        assert found[name].low <= found[name].value <= found[name].high

@@ -14,14 +14,18 @@ from unbraid.errors import Problem
 
 def main(words: Sequence[str] | None = None) -> int:
     """Runs a command and gives the exit code."""
+    told: set[str] = set()
+
+    def note(message: Warning | str, *place: Any, **more: Any) -> None:
+        """A warning as one plain line, once, without the place in our source that gave it."""
+        line = " ".join(str(message).split())
+        if line not in told:
+            print(f"unbraid: note: {line}", file=sys.stderr)
+        told.add(line)
+
     with warnings.catch_warnings():
-        warnings.showwarning = _note
+        warnings.showwarning = note
         return _main(words)
-
-
-def _note(message: Warning | str, *place: Any, **more: Any) -> None:
-    """A warning as one plain line, without the place in our source that gave it."""
-    print(f"unbraid: note: {' '.join(str(message).split())}", file=sys.stderr)
 
 
 def _main(words: Sequence[str] | None) -> int:
@@ -40,7 +44,13 @@ def _main(words: Sequence[str] | None) -> int:
         print(f"unbraid: {problem}", file=sys.stderr)
         return 1
     except KeyboardInterrupt as stop:
-        print(f"\nunbraid: {stop or 'stopped'}; the same command continues from there", file=sys.stderr)
+        print(f"\nunbraid: {str(stop) or 'stopped'}; the same command continues from there", file=sys.stderr)
         return 130
     except BrokenPipeError:
         return 0
+    except MemoryError as error:
+        print(f"unbraid: there is not enough memory for this: {error}", file=sys.stderr)
+        return 1
+    except OSError as error:  # whatever was not foreseen: a folder that is not yours, a disk that is read-only
+        print(f"unbraid: {error.filename or 'a file'} cannot be used: {error.strerror or error}", file=sys.stderr)
+        return 1

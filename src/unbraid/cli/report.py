@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 import argparse
+import warnings
+from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from unbraid.cli.parser import Parser
 from unbraid.errors import Problem
+
+if TYPE_CHECKING:
+    from unbraid.data.table import Table
+    from unbraid.methods.contract import Method
+    from unbraid.run import Run
+
+POINTS = 10_000
 
 
 def add(commands: argparse._SubParsersAction[Parser]) -> None:
     parser = commands.add_parser("report", help="write the report of a run or of a study")
     parser.add_argument("path", help="a run's directory, or a folder of runs: one page about the study")
-    parser.add_argument("--points", type=int, default=10_000, help="images to encode (default: 10000)")
+    parser.add_argument("--points", type=int, help=f"images to encode (default: those that are, or {POINTS})")
     parser.add_argument("--image", type=int, help="row of the image to traverse; encodes anew")
     parser.add_argument("--png", type=Path, metavar="FILE", help="also write the traversals as a picture")
     parser.set_defaults(main=main)
@@ -26,16 +36,56 @@ def main(arguments: argparse.Namespace) -> int:
     if any(Path(arguments.path).glob("*/run.json")) and not (Path(arguments.path) / "run.json").exists():
         return _study(Path(arguments.path), arguments)
     run = Run(arguments.path)
-    if arguments.image is not None or not (run.path / "codes.npz").exists():
-        table = api.load_data(run.plan.data, **run.plan.data_arguments)
-        api.represent(run, api.load_run(run.path), table, points=arguments.points, image=arguments.image)
-    if not (run.path / "scores.json").exists():
-        api.score(run)
+    check_points(arguments.points)
+
+    def trained() -> tuple[Method[Any], Table]:
+        return api.load_run(run.path), api.load_data(run.plan.data, **run.plan.data_arguments)
+
+    evaluate(run, trained, arguments.points, image=arguments.image)
     print(f"report: {api.report(run)}")
     if arguments.png:
         traversal_sheet(run, arguments.png)
         print(f"picture: {arguments.png}")
     return 0
+
+
+def check_points(points: int | None) -> None:
+    if points is not None and points < 1:
+        raise Problem(f"at least one image must be encoded, not {points}")
+
+
+def evaluate(
+    run: Run,
+    trained: Callable[[], tuple[Method[Any], Table]],
+    points: int | None,
+    *,
+    image: int | None = None,
+    suite: bool = False,
+) -> None:
+    """Codes, pictures and scores of a trained run, where they are missing or asked for otherwise.
+
+    Args:
+        trained: gives the method and its data
+        points: images to encode; as many as before unless given
+        image: row of the image to traverse; encodes anew
+        suite: complete the default suite where a few metrics have been taken alone
+    """
+    from unbraid import api
+    from unbraid.scores import has_suite
+
+    before = len(run.arrays("codes.npz")["rows"]) if (run.path / "codes.npz").exists() else None
+    if before is None or image is not None or points is not None:
+        method, table = trained()
+        wanted = min(points or before or POINTS, len(table.test or table))
+        if wanted != before or image is not None:
+            api.represent(run, method, table, points=wanted, image=image)
+        if wanted != before:
+            (run.path / "scores.json").unlink(missing_ok=True)
+    if not (run.path / "scores.json").exists() or (suite and not has_suite(run)):
+        try:
+            api.score(run)
+        except Problem as problem:
+            warnings.warn(f"there are no scores: {problem}", stacklevel=2)
 
 
 def _study(folder: Path, arguments: argparse.Namespace) -> int:

@@ -9,6 +9,7 @@ from typing import Any
 from unbraid import catalogue, machine
 from unbraid.cli.parser import Parser
 from unbraid.cli.parser import add as add_options
+from unbraid.cli.report import POINTS, check_points, evaluate
 from unbraid.cli.show import print_scores
 from unbraid.errors import Problem
 
@@ -58,16 +59,14 @@ def _run(
 ) -> int:
     from unbraid import api
 
+    check_points(given["points"])
     table = api.load_data(data.name, **data_arguments)
     method = api.build(entry.name, table, seed=training.get("seed", 0), **method_arguments)
     run = api.fit(method, table, sampling=sampling, show=not given["quiet"], **training)
     if given["train_only"]:
         print(f"trained: {run.path}")
         return 0
-    if not (run.path / "codes.npz").exists():
-        api.represent(run, method, table, points=given["points"])
-    if not (run.path / "scores.json").exists():
-        api.score(run)
+    evaluate(run, lambda: (method, table), given["points"], suite=True)
     page = api.report(run)
     print_scores(run.scores(), run.path.name)
     if (run.path / "codes.csv").exists():
@@ -86,7 +85,7 @@ def _parser(method: str, data: str) -> Parser:
     training.add_argument("--data", metavar="NAME", help="data set (default: dsprites; two_folders with --target)")
     options = [argument for argument in catalogue.signature("train.py", "fit") if argument.name in TRAINING]
     add_options(training, options)
-    training.add_argument("--points", type=int, default=10_000, help="images to encode for the scores (default: 10000)")
+    training.add_argument("--points", type=int, help=f"images to encode for the scores (default: {POINTS})")
     training.add_argument("--data-root", metavar="DIR", help="folder of data files (default: UNBRAID_DATA)")
     training.add_argument("--train-only", action="store_true", help="neither score nor report")
     training.add_argument("--quiet", action="store_true", help="no progress bar")

@@ -24,8 +24,8 @@ def sampler(table: Table, kind: type[Batch], *, batch: int, seed: int, **samplin
         raise Problem(f"'{table.name}' cannot give {kind.__name__}, only {', '.join(table.gives)}: these can: {able}")
     if batch < 1:
         raise Problem(f"a batch needs at least one sample, not {batch}")
-    if seed < 0:
-        raise Problem(f"the seed must not be negative, and is {seed}")
+    if not 0 <= seed < 2**63:
+        raise Problem(f"the seed must be 0 or more and have less than 64 bits, and is {seed}")
     draw = DRAW[kind]
 
     def at(step: int) -> Batch:

@@ -6,6 +6,7 @@ import ast
 import inspect
 import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import cache
 from importlib import import_module
@@ -63,10 +64,13 @@ def score(
         options: keyword arguments for a metric, by its name
         jobs: threads; 0 uses every core
     """
+    if isinstance(metrics, str) or seed < 0:
+        raise Problem("metrics must be a list of names, and the seed 0 or more")
     codes = check(codes, factors, units).codes
     labels: Any = None if factors is None else np.asarray(factors).reshape(len(codes), -1)
     if names is not None and len(names) != (width := 0 if labels is None else labels.shape[1]):
         raise Problem(f"names must hold one name for each of the {width} factors, not {len(names)}")
+    asked = metrics is not None
     if metrics is None:
         metrics = [name for name in DEFAULT if labels is not None or not needs_factors(entry(name))]
     if unasked := set(options or {}) - set(metrics):
@@ -75,7 +79,13 @@ def score(
     for name in metrics:
         given = _arguments(name, {"units": units, "jobs": jobs}, (options or {}).get(name, {}))
         rng = np.random.default_rng((seed, *name.encode()))
-        scores[name] = _named(_trusted(entry(name), given, codes, labels, rng, bootstrap), names)
+        try:
+            found = _trusted(entry(name), given, codes, labels, rng, bootstrap)
+        except Problem as problem:
+            if asked:
+                raise
+            found = Score(float("nan"), n=len(codes), warnings=(str(problem),))
+        scores[name] = _named(found, names)
     return scores
 
 
@@ -137,7 +147,8 @@ def _trusted(
     replicas = []
     for _ in range(times):
         rows = _resampled(parts, draw)
-        replicas.append(value(codes[rows], None if factors is None else factors[rows], draw).value)
+        with suppress(Problem):  # a sample that lost a rare value of a factor
+            replicas.append(value(codes[rows], None if factors is None else factors[rows], draw).value)
     how = f"{times} bootstrap samples" + (" (training and test rows apart)" if len(parts) > 1 else "")
     low, high = _interval(found, [r for r in replicas if np.isfinite(r)])
     return replace(found, low=low, high=high, params={**found.params, "interval": how if times else None})

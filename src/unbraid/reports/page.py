@@ -72,8 +72,8 @@ def _header(run: Run) -> str:
 def _scores(scores: dict[str, dict[str, Any]], codes: dict[str, NDArray[Any]]) -> str:
     if not scores:
         return (
-            '<h2>Scores</h2><p class="note">No factors are known for this data set, so nothing can be scored '
-            "against them: look at the traversals.</p>"
+            '<h2>Scores</h2><p class="note">No factors are known for this data set, or none varies, so nothing '
+            "can be scored against them: look at the traversals.</p>"
         )
     rows = []
     for name, score in scores.items():

@@ -38,7 +38,7 @@ DATA: dict[str, dict[str, Any]] = {"dsprites": {"size": 32}, "shapes3d": {"size"
 FACTOR: dict[str, Any] = {"width": 16, "lr": 1e-3, "critic_width": 256, "critic_lr": 1e-3}
 RATES: dict[str, Any] = {"lr": 1e-3, "decoder_lr": 1e-3, "critic_lr": 1e-3, "weight_lr": 1e-4}
 OURS: dict[str, Any] = {"width": 16, "critic_width": 16, "lambda_3": 0.1, **RATES}
-COLOURS: dict[str, Any] = {**OURS, "lambda_2": 100.0, "lr": 2e-3, "decoder_lr": 2e-3, "weight_lr": 2e-5}
+COLOURS: dict[str, Any] = {**OURS, "lambda_2": 100.0, "lr": 2e-3, "decoder_lr": 2e-3}
 GAN: dict[str, Any] = {"width": 16, "contrast_from": 1000}
 BLOCKS: dict[str, Any] = {"features": 2, "dims": 16}
 VAES: dict[str, tuple[str, dict[str, Any]]] = {
@@ -49,12 +49,12 @@ VAES: dict[str, tuple[str, dict[str, Any]]] = {
 METHODS: dict[str, dict[str, tuple[str, dict[str, Any]]]] = {
     "dsprites": {"intervention": ("intervention_ae", OURS), **VAES, "InfoGAN-CR": ("infogan_cr", GAN)},
     "shapes3d": {
-        "intervention": ("intervention_ae", COLOURS),
+        "intervention": ("intervention_ae", {**COLOURS, "lambda_3": 0.01, "weight_lr": 1e-5}),
         **VAES,
         "InfoGAN-CR": ("infogan_cr", {**GAN, "codes": 6}),  # one for each factor
     },
     "cmnist": {
-        "intervention": ("intervention_ae", {**COLOURS, **BLOCKS, "lambda_1": 1.0}),
+        "intervention": ("intervention_ae", {**COLOURS, **BLOCKS, "lambda_1": 1.0, "weight_lr": 2e-5}),
         "FactorVAE 10": ("group_factor_vae", {**FACTOR, **BLOCKS, "gamma": 10.0}),
         "FactorVAE 40": ("group_factor_vae", {**FACTOR, **BLOCKS, "gamma": 40.0}),
     },
