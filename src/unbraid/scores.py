@@ -89,6 +89,10 @@ def score_file(
     options: Options | None = None,
 ) -> dict[str, Score]:
     """Scores an npz file with the arrays `codes` [n, d] (or `codes_<block>`) and `factors` [n, k]."""
+    if of_model := set(metrics or ()) & set(catalogue.of_models()):
+        raise Problem(f"{of_model.pop()} needs the model, and {path} has codes alone: give a run's directory")
+    for metric, given in (options or {}).items():
+        catalogue.check(catalogue.find("metrics", metric), dict(given))
     arrays = read_arrays(Path(path))
     name, codes, units = _codes(arrays, block, Path(path))
     if "factors" not in arrays:
@@ -96,8 +100,8 @@ def score_file(
     if arrays["factors"].ndim == 2 and arrays["factors"].shape[1] == 0:
         return {}
     names = [str(factor) for factor in arrays["factor_names"]] if "factor_names" in arrays else None
-    given: dict[str, Any] = {"metrics": metrics, "seed": seed, "names": names, "units": units, "options": options}
-    scores = score_arrays(codes, arrays["factors"], **given)
+    settings: dict[str, Any] = {"metrics": metrics, "seed": seed, "names": names, "units": units, "options": options}
+    scores = score_arrays(codes, arrays["factors"], **settings)
     return {metric: replace(s, params={**s.params, "block": name}) for metric, s in scores.items()} if name else scores
 
 
@@ -153,6 +157,8 @@ def _codes(
     blocks = {name.removeprefix("codes_"): array for name, array in arrays.items() if name.startswith("codes_")}
     if block is None and "codes" in arrays:
         return "", arrays["codes"], None
+    if not blocks and "codes" in arrays:
+        raise Problem(f"{path} has plain codes, which are not cut into blocks: leave out the block '{block}'")
     if not blocks:
         raise Problem(f"{path} has no array 'codes' [n, d]; it has: {', '.join(arrays) or 'nothing'}")
     if block is not None and block not in blocks:

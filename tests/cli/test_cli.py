@@ -183,6 +183,10 @@ def test_bad_numbers_are_a_sentence(
         ("run beta_vae --threads -1 --steps 1", "at least one thread, not -1"),
         ("run beta_vae --seed 99999999999999999999999 --steps 1", "less than 64 bits"),
         ("run beta_vae --device mps --steps 1", "the device 'mps' cannot be used here: [^\n]{,99}$"),
+        ("score {codes} --metrics translation", "translation needs the model, and .* has codes alone"),
+        ("score {codes} --metrics mig --set mig.bins=x", "bins of mig must be a whole number, not 'x'"),
+        ("score {codes} --block z", "not cut into blocks: leave out the block 'z'"),
+        ("score {bare}", r"it holds one bare array, not named ones\)"),
         ("score x --points 5", "there are: --block, --help, --json, --metrics, --seed, --set, -h$"),
     ],
 )
@@ -193,8 +197,10 @@ def test_mistakes_get_one_sentence(
 
     monkeypatch.chdir(tmp_path)
     np.save(tmp_path / "own.npy", np.zeros((5, 16, 16), np.uint8))
+    np.savez(tmp_path / "codes.npz", codes=np.arange(60).reshape(30, 2), factors=np.arange(30) % 3)
     path = tmp_path / "own.npy" if "--path" in words else tmp_path
-    assert main(words.format(empty=path).split()) == 1
+    names = {"empty": path, "codes": tmp_path / "codes.npz", "bare": tmp_path / "own.npy"}
+    assert main(words.format(**names).split()) == 1
     error = capsys.readouterr().err
     assert error.count("\n") == 1
     assert message in error or re.search(message, error)

@@ -10,6 +10,7 @@ from tests.toys import Squares
 from unbraid.data.dsprites import DSprites
 from unbraid.data.show import MARGIN, contact_sheet, joint, joint_picture
 from unbraid.data.split import correlation
+from unbraid.data.two_folders import TwoFolders
 from unbraid.errors import Problem
 
 
@@ -37,3 +38,12 @@ def test_the_joint_distribution_of_a_correlated_set(tmp_path: Path) -> None:
     assert corner[1] > 240
     with pytest.raises(Problem, match="no factor of 'dsprites' is called 'colour'"):
         joint(table, "colour", "scale")
+
+
+def test_what_cannot_be_a_picture_is_said(tmp_path: Path) -> None:
+    with pytest.raises(Problem, match=r"sheet\.xyz: its name must end in \.png"):
+        contact_sheet(Squares(), tmp_path / "sheet.xyz")
+    np.save(tmp_path / "features.npy", np.random.default_rng(0).random((20, 5)))
+    own = str(tmp_path / "features.npy")
+    with pytest.raises(Problem, match="features, not pictures"):
+        contact_sheet(TwoFolders(target=own, background=own), tmp_path / "sheet.png")

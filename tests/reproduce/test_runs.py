@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from unbraid.cli import main
-from unbraid.reproduce.runs import gather
+from unbraid.errors import Problem
+from unbraid.reproduce.runs import gather, need_mnist
 
 
 def work(seed: int, runs: Path) -> dict[str, object]:
@@ -55,3 +56,10 @@ def test_workers_end_when_their_parent_is_killed(tmp_path: Path) -> None:
     sizes = [file.stat().st_size for file in files]
     time.sleep(2)
     assert [file.stat().st_size for file in files] == sizes
+
+
+def test_small_digits_do_not_stand_in_for_mnist_in_an_experiment(tmp_path: Path) -> None:
+    with pytest.raises(Problem, match="needs mnist: run `unbraid data fetch mnist`"):
+        need_mnist(tmp_path)
+    (tmp_path / "mnist").mkdir()
+    need_mnist(tmp_path)

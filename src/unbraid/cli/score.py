@@ -36,7 +36,7 @@ def main(arguments: argparse.Namespace) -> int:
     from unbraid.run import Run
     from unbraid.scores import score, score_file
 
-    metrics = arguments.metrics.split(",") if arguments.metrics else None
+    metrics = [name.strip() for name in arguments.metrics.split(",")] if arguments.metrics else None
     given: dict[str, Any] = {"block": arguments.block, "metrics": metrics, "seed": arguments.seed}
     given["options"] = read_options(arguments.options)
     path = Path(arguments.path)

@@ -33,7 +33,7 @@ class DSprites(Grid):
         size: height and width of the pictures in pixels
         correlated: sigma of p(posX, scale) ~ exp(-(posX - scale)^2 / 2 sigma^2), both in [0, 1]; 0 for the whole grid
         train_rows: number of rows to train on where the factors are correlated
-        test_rows: number of rows held out before, with independent factors
+        test_rows: number of rows held out before that, with independent factors
         draw: seed of the rows that are drawn
     """
 

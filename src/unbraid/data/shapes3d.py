@@ -35,7 +35,7 @@ class Shapes3D(Grid):
         size: height and width of the pictures in pixels
         correlated: sigma of p(floor, wall) ~ exp(-(floor - wall)^2 / 2 sigma^2), hues in [0, 1]; 0 for the whole grid
         train_rows: number of rows to train on where the hues are correlated
-        test_rows: number of rows held out before, with independent factors
+        test_rows: number of rows held out before that, with independent factors
         draw: seed of the rows that are drawn
         new_colours: train on the first five object hues, test on the other five; pairs share the shape
     """

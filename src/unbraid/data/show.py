@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unbraid.data.table import Bytes, Grid, Rows, Table
+from unbraid.errors import Problem
 
 MARGIN = 140  # pixels for the titles on the left
 MANY = 200_000  # rows that are looked at to see a distribution
@@ -23,6 +24,8 @@ def contact_sheet(table: Table, path: Path | str, *, columns: int = 12, seed: in
     """
     from PIL import Image, ImageDraw
 
+    if table.shape[1] == 1:
+        raise Problem(f"{table.name} has features, not pictures: there is nothing to look at")
     lines = list(_lines(table, columns, np.random.default_rng(seed)))
     scale = max(1, 64 // table.shape[1])
     height, width = (side * scale + 2 for side in table.shape[1:])
@@ -93,6 +96,8 @@ def _save(sheet: object, path: Path) -> Path:
     from PIL import Image
 
     assert isinstance(sheet, Image.Image)
+    if path.suffix.lower() not in (".png", ".jpg", ".jpeg"):
+        raise Problem(f"a picture cannot be written to {path}: its name must end in .png")
     path.parent.mkdir(parents=True, exist_ok=True)
     sheet.save(path, optimize=True)
     return path

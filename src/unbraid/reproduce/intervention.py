@@ -21,12 +21,11 @@ import torch
 
 from unbraid import api
 from unbraid.data.roots import data_root
-from unbraid.errors import Problem
 from unbraid.metrics.suite import entry
 from unbraid.model_metrics.contract import measure
 from unbraid.reproduce.intervention_claims import record
 from unbraid.reproduce.results import publish
-from unbraid.reproduce.runs import commits, gather
+from unbraid.reproduce.runs import commits, gather, need_mnist
 from unbraid.run import Run
 
 SEEDS = (1, 2, 3)  # settings were chosen on seed 0
@@ -165,7 +164,6 @@ def grow_flowers(runs: Path) -> Path | None:
 
 def main(out: Path, runs: Path, *, workers: int = 2) -> None:
     """Trains and evaluates what is missing, then writes intervention.md and intervention.json."""
-    if not (data_root() / "mnist").is_dir():
-        raise Problem(f"{data_root()} needs the folder mnist: set UNBRAID_DATA to a folder that has it")
+    need_mnist(data_root())
     found = gather(work, list(settings()), runs, workers=workers)
     publish(record(found, out, grow_flowers(runs)), out, "intervention", commits(found))

@@ -18,12 +18,11 @@ import torch
 
 from unbraid import api
 from unbraid.data.roots import data_root
-from unbraid.errors import Problem
 from unbraid.reproduce.invariance_claims import record
 from unbraid.reproduce.invariance_scores import by_angle, disentanglement, drawn, shifts
 from unbraid.reproduce.invariance_tables import OF_MEANS
 from unbraid.reproduce.results import publish
-from unbraid.reproduce.runs import commits, gather
+from unbraid.reproduce.runs import commits, gather, need_mnist
 from unbraid.scores import score_labelled
 
 SEEDS = (1, 2, 3)  # of digits: weights were chosen on seed 0
@@ -133,7 +132,6 @@ def work(setting: Setting, runs: Path) -> dict[str, Any]:
 
 def main(out: Path, runs: Path, *, workers: int = 2) -> None:
     """Trains and evaluates what is missing, then writes invariance.md and invariance.json."""
-    if not (data_root() / "mnist").is_dir():
-        raise Problem(f"{data_root()} needs the folder mnist: set UNBRAID_DATA to a folder that has it")
+    need_mnist(data_root())
     found = gather(work, list(settings()), runs, workers=workers)
     publish(record(found, out), out, "invariance", commits(found))

@@ -38,6 +38,12 @@ def gather(
         return [_told(i, len(plan), result) for i, result in enumerate(done, 1)]
 
 
+def need_mnist(root: Path) -> None:
+    """The small digits that stand in for MNIST elsewhere would be another experiment."""
+    if not (root / "mnist").is_dir():
+        raise Problem(f"{root} needs mnist: run `unbraid data fetch mnist`, or set UNBRAID_DATA to its place")
+
+
 def commits(found: Sequence[Result]) -> list[str]:
     """Those at which the runs were begun, in their order."""
     begun = [Run(result["path"]).config.get("commit") for result in found]

@@ -18,12 +18,13 @@ import torch
 from numpy.typing import NDArray
 
 from unbraid import api, history
+from unbraid.data.roots import data_root
 from unbraid.data.table import Table
 from unbraid.methods.contract import Method
 from unbraid.metrics.sub_embeddings import compare_slices
 from unbraid.representation import encode
 from unbraid.reproduce.results import publish
-from unbraid.reproduce.runs import commits, gather
+from unbraid.reproduce.runs import commits, gather, need_mnist
 from unbraid.reproduce.subembeddings_claims import record
 from unbraid.run import Run
 
@@ -156,6 +157,7 @@ def late(run: Run) -> dict[str, float]:
 
 def main(out: Path, runs: Path, *, workers: int = 2) -> None:
     """Trains and probes what is missing, then writes subembeddings.md and subembeddings.json."""
+    need_mnist(data_root())
     for variant in SEEDS:  # what is missing is said before anything is trained
         api.load_data("mnist_stl10", variant=variant, **DATA)
     found = gather(work, list(settings()), runs, workers=workers)
