@@ -90,10 +90,11 @@ def _check_value(entry: Entry, argument: Argument, value: Any) -> None:
         raise Problem(f"{argument.name} of {entry.name} must be {told}, not {value!r}")
     if argument.name in SIZES and isinstance(value, Integral) and value < 1:
         raise Problem(f"{argument.name} of {entry.name} must be 1 or more, not {value}")
-    if told and not math.isfinite(value):
-        raise Problem(f"{argument.name} of {entry.name} must be a finite number, not {value}")
-    if (argument.name == "lr" or argument.name.endswith("_lr")) and value <= 0:
-        raise Problem(f"{argument.name} of {entry.name} must be more than 0, not {value}")
+    if isinstance(value, Real) and told:
+        if not math.isfinite(value):
+            raise Problem(f"{argument.name} of {entry.name} must be a finite number, not {value}")
+        if (argument.name == "lr" or argument.name.endswith("_lr")) and value <= 0:
+            raise Problem(f"{argument.name} of {entry.name} must be more than 0, not {value}")
 
 
 def sampling(kind: str) -> tuple[Argument, ...]:

@@ -252,7 +252,7 @@ def test_a_warning_is_one_plain_line(capsys: pytest.CaptureFixture[str], monkeyp
     def warn(*_: object) -> int:
         with warnings.catch_warnings():
             warnings.simplefilter("always")
-            for _ in range(2):
+            for _time in range(2):
                 warnings.warn("the nets are\n  small", stacklevel=1)
         return 0
 

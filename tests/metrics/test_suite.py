@@ -257,6 +257,6 @@ def test_metrics_need_neither_torch_nor_matplotlib_nor_scikit_learn_to_start() -
 def test_a_value_that_a_resample_may_lose_costs_no_score() -> None:
     factors = (np.arange(300) == 7).astype(int)
     found = score(rng().standard_normal((300, 2)) + factors[:, None], factors, metrics=["mcc", "irs"])
-    for name in ("mcc", "irs"):
-        assert found[name].low is not None and found[name].high is not None, name
-        assert found[name].low <= found[name].value <= found[name].high
+    for name, each in found.items():
+        assert each.low is not None and each.high is not None, name
+        assert each.low <= each.value <= each.high, name
