@@ -168,7 +168,7 @@ def test_a_set_that_lacks_something_is_refused_with_the_names_of_others() -> Non
 def test_bad_arguments_are_refused() -> None:
     with pytest.raises(Problem, match="at least one sample, not 0"):
         sampler(Squares(), Images, batch=0, seed=0)
-    with pytest.raises(Problem, match="must not be negative, and is -1"):
+    with pytest.raises(Problem, match="must be 0 or more and have less than 64 bits, and is -1"):
         sampler(Squares(), Images, batch=1, seed=-1)
     for changed in (5, -1):
         with pytest.raises(Problem, match=f"can differ in 1 to 4 factors .*, not {changed}"):
