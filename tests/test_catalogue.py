@@ -56,6 +56,7 @@ def test_a_missing_argument_is_named_with_its_meaning() -> None:
             "translator_width of intervention_ae must be",
         ),
         ("methods", "salient_vae", {"salient": -1}, "salient of salient_vae must be 1 or more, not -1"),
+        ("methods", "swap_vae", {"predictive": -1}, "predictive of swap_vae must be 0 or more, not -1"),
         ("methods", "factor_vae", {"critic_lr": 0.0}, "critic_lr of factor_vae must be more than 0"),
         ("methods", "vae", {"lr": float("inf")}, "lr of vae must be a finite number"),
         ("methods", "vae", {"latents": 2.5}, "latents of vae must be a whole number"),
@@ -67,6 +68,10 @@ def test_a_missing_argument_is_named_with_its_meaning() -> None:
 def test_values_that_cannot_be_are_refused(kind: str, name: str, given: dict[str, Any], message: str) -> None:
     with pytest.raises(Problem, match=message):
         catalogue.check(catalogue.find(kind, name), given)
+
+
+def test_a_swap_model_may_do_without_classes() -> None:
+    catalogue.check(catalogue.find("methods", "swap_vae"), {"predictive": 0})
 
 
 @pytest.mark.parametrize(

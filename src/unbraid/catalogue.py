@@ -20,8 +20,9 @@ from unbraid.errors import Problem, unknown
 HERE = Path(__file__).parent
 NUMBERS: dict[str, tuple[type, str]] = {"int": (Integral, "a whole number"), "float": (Real, "a number")}
 SIZES = {"width", "critic_width", "translator_width", "critic_layers", "latents", "features", "dims", "codes", "slices"}
-SIZES |= {"common", "salient", "noise", "predictive", "nuisance", "adversary_steps", "hidden"}
+SIZES |= {"common", "salient", "nuisance", "adversary_steps", "hidden"}
 SIZES |= {"batch", "pairs", "bins"}  # of metrics
+COUNTS = {"predictive", "noise"}  # sizes that may be 0
 KINDS = {"methods": "method", "data": "data set", "metrics": "metric"}
 FOLDERS = {"metrics": ("metrics", "model_metrics")}  # of a kind, where it is not the kind's name
 
@@ -90,6 +91,8 @@ def _check_value(entry: Entry, argument: Argument, value: Any) -> None:
         raise Problem(f"{argument.name} of {entry.name} must be {told}, not {value!r}")
     if argument.name in SIZES and isinstance(value, Integral) and value < 1:
         raise Problem(f"{argument.name} of {entry.name} must be 1 or more, not {value}")
+    if argument.name in COUNTS and isinstance(value, Integral) and value < 0:
+        raise Problem(f"{argument.name} of {entry.name} must be 0 or more, not {value}")
     if isinstance(value, Real) and told:
         if not math.isfinite(value):
             raise Problem(f"{argument.name} of {entry.name} must be a finite number, not {value}")

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from unbraid import catalogue
 from unbraid.reproduce import invariance, invariance_tables
 from unbraid.reproduce.invariance_claims import claims
 from unbraid.reproduce.invariance_scores import by_angle
@@ -87,6 +88,8 @@ def test_accuracy_at_an_angle_is_counted_there_alone() -> None:
 
 def test_the_plan_has_every_model_of_every_table_three_times() -> None:
     plan = list(invariance.settings())
+    for setting in plan:
+        catalogue.check(catalogue.find("methods", setting.method), setting.arguments)
     count = {(s.label, s.data): 0 for s in plan}
     for setting in plan:
         count[setting.label, setting.data] += 1
