@@ -60,6 +60,7 @@ def test_a_missing_argument_is_named_with_its_meaning() -> None:
         ("methods", "factor_vae", {"critic_lr": 0.0}, "critic_lr of factor_vae must be more than 0"),
         ("methods", "vae", {"lr": float("inf")}, "lr of vae must be a finite number"),
         ("methods", "vae", {"latents": 2.5}, "latents of vae must be a whole number"),
+        ("data", "dsprites", {"draw": -1}, "draw of dsprites must be 0 or more, not -1"),
         ("metrics", "translation", {"alpha": "x"}, "alpha of translation must be a number, not 'x'"),
         ("metrics", "translation", {"steps": True}, "steps of translation must be a whole number"),
         ("metrics", "variation_predictability", {"batch": 0}, "batch of variation_predictability must be 1 or more"),

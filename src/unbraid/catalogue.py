@@ -22,7 +22,7 @@ NUMBERS: dict[str, tuple[type, str]] = {"int": (Integral, "a whole number"), "fl
 SIZES = {"width", "critic_width", "translator_width", "critic_layers", "latents", "features", "dims", "codes", "slices"}
 SIZES |= {"common", "salient", "nuisance", "adversary_steps", "hidden"}
 SIZES |= {"batch", "pairs", "bins"}  # of metrics
-COUNTS = {"predictive", "noise"}  # sizes that may be 0
+COUNTS = {"predictive", "noise", "draw"}  # sizes that may be 0, and seeds of data
 KINDS = {"methods": "method", "data": "data set", "metrics": "metric"}
 FOLDERS = {"metrics": ("metrics", "model_metrics")}  # of a kind, where it is not the kind's name
 

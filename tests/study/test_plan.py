@@ -103,6 +103,12 @@ def test_only_the_wanted_runs() -> None:
         ("x = 1\ny = x / 0", "line 2: ZeroDivisionError"),
         ("x = 1\nx = (", "line 2: SyntaxError"),
         ("from unbraid.study import *\nstudy = Study(runs=[])", "the study has no runs"),
+        ("from unbraid.study import *\nstudy = Study(runs=[3])", "a run must be a dictionary of arguments, .* not 3"),
+        ("from unbraid.study import *\nstudy = Study(runs=product(method=3, data='mnist'))", "no method is called '3'"),
+        (
+            "from unbraid.study import *\nstudy = Study(runs=[], metrics={'mig': 3})",
+            "options of mig must be a dict",
+        ),
     ],
 )
 def test_a_bad_file_is_one_sentence(text: str, message: str, tmp_path: Path) -> None:

@@ -111,7 +111,9 @@ class Study:
             raise Problem(f"metrics must be a list of names, not the word '{self.metrics}'")
         given = self.metrics if isinstance(self.metrics, Mapping) else {name: {} for name in self.metrics}
         for label, options in given.items():
-            name = label.partition(":")[0]
+            name = str(label).partition(":")[0]
+            if not isinstance(options, Mapping):
+                raise Problem(f"the options of {label} must be a dictionary, {{}} for none, not {options!r}")
             if name not in (known := (*available(), *catalogue.of_models())):
                 raise unknown("metric", name, known)
             catalogue.check(catalogue.find("metrics", name), dict(options))
@@ -160,6 +162,8 @@ def select(jobs: Sequence[Job], only: Sequence[str]) -> list[Job]:
 
 def resolve(point: Point) -> Plan:
     """The plan of one run with all defaults filled in; nothing is imported and no data is read."""
+    if not isinstance(point, Mapping):
+        raise Problem(f"a run must be a dictionary of arguments, as product(...) gives them, not {point!r}")
     given = dict(point)
     for name, kind in (("method", "methods"), ("data", "data")):
         if name not in given:
