@@ -28,7 +28,7 @@ from unbraid.reproduce.results import publish
 from unbraid.reproduce.runs import commits, gather, need_mnist
 from unbraid.run import Run
 
-SEEDS = (1, 2, 3, 4, 5)  # settings were chosen on seed 0
+SEEDS = (1, 2, 3, 4)  # settings were chosen on seed 0
 BATCH, POINTS = 64, 5000
 STEPS, FEWER = 2500, 1500
 CORRELATED = 0.2  # sigma
@@ -53,7 +53,7 @@ METHODS: dict[str, dict[str, tuple[str, dict[str, Any]]]] = {
         "InfoGAN-CR": ("infogan_cr", {**GAN, "codes": 6}),  # one for each factor
     },
     "cmnist": {
-        "intervention": ("intervention_ae", {**COLOURS, **BLOCKS, "lambda_1": 1.0, "weight_lr": 2e-5}),
+        "intervention": ("intervention_ae", {**COLOURS, **BLOCKS, "lambda_1": 1.0, "weight_lr": 5e-6}),
         "FactorVAE 10": ("group_factor_vae", {**FACTOR, **BLOCKS, "gamma": 10.0}),
         "FactorVAE 40": ("group_factor_vae", {**FACTOR, **BLOCKS, "gamma": 40.0}),
     },

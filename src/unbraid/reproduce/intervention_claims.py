@@ -27,7 +27,7 @@ from unbraid.reproduce.results import Claim, Record, Result
 ABOUT = """
 Pictures of 32 x 32 (rendered dSprites and 3D Shapes) and 28 x 28 (real MNIST digits in ten hues), networks of the
 paper's shape with half of its channels (digits: a quarter), He's initial weights, Adam at 1e-3 (the weight network at
-1e-4, keeping the paper's ratio; on 3D Shapes 2e-3 and 1e-5, on digits 2e-3 and 2e-5, the critic at 1e-3), batches of
+1e-4, keeping the paper's ratio; on 3D Shapes 2e-3 and 1e-5, on digits 2e-3 and 5e-6, the critic at 1e-3), batches of
 64; 2,500 steps, 1,500 of the intervention model on dSprites and of InfoGAN-CR. Correlated: p(a, b) ~ exp(-(a - b)^2 / 2
 sigma^2) with sigma = 0.2 for x position and scale, floor and wall hue, hue and digit. Everything is scored on 5,000
 held-out rows whose factors are independent.
