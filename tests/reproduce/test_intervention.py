@@ -12,7 +12,7 @@ from unbraid import api, catalogue
 from unbraid.reproduce import intervention, intervention_claims
 from unbraid.reproduce.intervention import CORRELATED, Setting, settings
 from unbraid.reproduce.intervention_claims import best, claims, mixed_share
-from unbraid.reproduce.intervention_tables import PAPER, Results, rank_correlation, scores
+from unbraid.reproduce.intervention_tables import PAPER, Results, rank_correlation, scores, weights
 
 
 def result(label: str, data: str, correlated: bool, seed: int, **values: float) -> dict[str, Any]:
@@ -129,11 +129,30 @@ def test_the_table_has_the_papers_numbers_beside_ours() -> None:
 
 def test_every_setting_is_a_run_that_can_be_built() -> None:
     plan = list(settings())
-    assert len(plan) == 3 * (2 * 2 * 5 + 2 * 3)
+    assert len(plan) == 4 * (2 * 2 * 5 + 2 * 3)
     assert len({json.dumps(vars(s), sort_keys=True) for s in plan}) == len(plan)
     for setting in plan:
         catalogue.check(catalogue.find("methods", setting.method), setting.arguments)
         catalogue.check(catalogue.find("data", setting.data), setting.data_arguments)
+
+
+def test_the_variance_that_weights_should_have_is_that_of_p_over_the_product_of_its_margins() -> None:
+    found = [
+        {**result("intervention", data, correlated, seed, dci=0.5), "weight_variance": seed + 2.0 * correlated}
+        for data in ("dsprites", "shapes3d", "cmnist")
+        for correlated in (False, True)
+        for seed in (0, 1)
+    ]
+    table = weights(Results(found))
+    assert table.rows[2] == ["cmnist", "0.50 (0.00 to 1.00)", "2.50 (2.00 to 3.00)"]
+    p = np.array([[np.exp(-(((a - b) / 9) ** 2) / 0.08) for b in range(10)] for a in range(10)])
+    p /= p.sum()
+    rng = np.random.default_rng(0)
+    a, b = (rng.choice(10, 400_000, p=margin) for margin in (p.sum(1), p.sum(0)))
+    drawn = p[a, b] / (p.sum(1)[a] * p.sum(0)[b])
+    assert drawn.mean() == pytest.approx(1, abs=0.01)
+    assert f"{drawn.var():.1f}" == "1.0"
+    assert "and 0.97 for correlated ones" in table.note
 
 
 def test_a_tiny_plan_goes_from_runs_to_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -171,6 +190,8 @@ def test_a_tiny_plan_goes_from_runs_to_the_page(tmp_path: Path, monkeypatch: pyt
     page = (out / "intervention.md").read_text()
     for title in ("3D Shapes", "coloured digits", "does translation agree", "Cost, and the translation"):
         assert title in page
+    line = next(line for line in page.split("Variance of the importance weights")[1].splitlines() if "shapes3d" in line)
+    assert all("(" in number for number in line.split("|")[2:4])  # there with both kinds of factors
     names = ["importance_intervention_shapes3d", "traversals_factorvae_40_shapes3d", "traversals_flowers"]
     sizes = {}
     for name in [*names, "neighbours_flowers"]:

@@ -9,6 +9,7 @@ MNIST is taken from the data root (UNBRAID_DATA); the geometries of 3D Shapes ar
 
 from __future__ import annotations
 
+import csv
 import json
 import time
 from collections.abc import Iterator
@@ -119,7 +120,14 @@ def work(setting: Setting, runs: Path) -> dict[str, Any]:
         facts |= {"label": setting.label, "data": setting.data, "correlated": setting.sigma == CORRELATED}
         facts |= {"seed": setting.seed, "train_seconds": trained, "seconds": time.process_time() - start}
         run.write_json(found.name, facts)
-    return {**json.loads(found.read_text()), "path": str(run.path)}
+    return {**json.loads(found.read_text()), "path": str(run.path), "weight_variance": weight_variance(run.path)}
+
+
+def weight_variance(path: Path) -> float | None:
+    """Of the importance weights at the end of training, for a method that has them."""
+    with (path / "history.csv").open() as history:
+        *_, last = csv.DictReader(history)
+    return float(last["weight_variance"]) if "weight_variance" in last else None
 
 
 def evaluate(run: Run, method: Any, data: Any, setting: Setting) -> dict[str, Any]:

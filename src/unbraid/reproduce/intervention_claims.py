@@ -21,6 +21,7 @@ from unbraid.reproduce.intervention_tables import (
     digits,
     rank_correlation,
     scores,
+    weights,
 )
 from unbraid.reproduce.results import Claim, Record, Result
 
@@ -68,7 +69,7 @@ def record(found: Sequence[Result], out: Path, flowers: Path | None) -> Record:
         command="unbraid reproduce intervention",
         seconds=sum(result["seconds"] for result in found),
         claims=claims(r),
-        tables=[*(scores(r, data) for data in SETS), digits(r), agreement(r), costs(r)],
+        tables=[*(scores(r, data) for data in SETS), digits(r), agreement(r), weights(r), costs(r)],
         pictures=draw(found, out, flowers),
     )
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import spearmanr
 
+from unbraid.data.split import correlation
 from unbraid.reproduce.results import Numbers, Result, Table
 
 SETS = {"dsprites": "dSprites", "shapes3d": "3D Shapes"}
@@ -121,6 +122,21 @@ def agreement(r: Results) -> Table:
     )
     columns = ["data", "models", "translation", *(m.upper() for m in METRICS)]
     return Table("Figure 3: does translation agree with other metrics?", columns, rows, note)
+
+
+def weights(r: Results) -> Table:
+    rows = []
+    for data in (*SETS, "cmnist"):
+        kinds = [r.runs(data, "intervention", correlated) for correlated in (False, True)]
+        rows.append([data, *(cell([run["weight_variance"] for run in runs]) for runs in kinds)])
+    p = correlation((10, 10), 0.2)
+    ideal = float((p**2 / np.outer(p.sum(1), p.sum(0))).sum() - 1)
+    note = (
+        "Of the intervention model at the end of training, with the weights' mean at one. It should be 0 for "
+        f"independent factors, and {ideal:.2f} for correlated ones where each exchange replaces one of the two, as on "
+        "digits; less where some replace neither. Far above that few exchanges count at all."
+    )
+    return Table("Variance of the importance weights", ["data", "independent", "correlated"], rows, note)
 
 
 def costs(r: Results) -> Table:
