@@ -1,7 +1,10 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 import torch
+import torch.nn.functional as F
 
 from tests.toys import Squares
 from unbraid.data.batch import Images
@@ -48,3 +51,22 @@ def test_the_capacity_grows_and_the_kl_is_held_to_it() -> None:
         assert loss.terms["capacity"].item() == capacity
         expected = loss.terms["rec"] + 7 * (loss.terms["kl"] - capacity).abs()
         assert loss.value.item() == pytest.approx(expected.item(), rel=1e-6)
+
+
+def test_the_critic_tells_joint_codes_from_codes_with_each_dimension_shuffled() -> None:
+    """Its gradient is that of a classifier whose first class is "joint"."""
+    torch.manual_seed(0)
+    method = BetaFactorTCVAE(TABLE.spec, latents=6, width=4, critic_width=16).double()
+    images = replace(batch(), x=batch().x.double())
+    torch.manual_seed(1)
+    with torch.no_grad():
+        mu, log_var = method.encoder(images.x).chunk(2, -1)
+        z = mu + (log_var / 2).exp() * torch.randn_like(mu)
+        order = torch.rand_like(z).argsort(0)
+    shuffled = torch.stack([z[order[:, j], j] for j in range(6)], 1)
+    expected = F.cross_entropy(method.critic(torch.cat([z, shuffled])), torch.tensor([0] * 16 + [1] * 16))
+    torch.manual_seed(1)
+    found, parameters = method.losses(images, 0)["critic"].value, list(method.critic.parameters())
+    torch.testing.assert_close(found, expected)
+    for ours, theirs in zip(*(torch.autograd.grad(v, parameters) for v in (found, expected)), strict=True):
+        torch.testing.assert_close(ours, theirs, rtol=1e-7, atol=1e-12)

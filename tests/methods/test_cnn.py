@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 import torch
+import torch.nn.functional as F
 
-from tests.methods.labelled import SPEC, batch, build
+from tests.methods.labelled import SPEC, batch, build, losses
 from unbraid import catalogue
 from unbraid.errors import Problem
+from unbraid.methods.cnn import CNN
 from unbraid.methods.heads import no_nuisance, one_hot
 
 
@@ -31,3 +35,17 @@ def test_known_nuisances_are_written_side_by_side() -> None:
     s = torch.tensor([[1, 0], [2, 1]])
     assert one_hot(s, (3, 2)).tolist() == [[0, 1, 0, 1, 0], [0, 0, 1, 0, 1]]
     assert no_nuisance(1, (4, 2)).tolist() == [[0.25] * 4 + [0.5] * 2]
+
+
+def test_cnn_logs_the_share_of_images_whose_largest_logit_is_their_class() -> None:
+    method, y, told = build(CNN, latents=8), batch().y, torch.zeros(12, 3)
+    logits = method.classifier(method.encoder(batch().x).clamp(min=0))
+    assert losses(method)["model"].value.item() == pytest.approx(F.cross_entropy(logits, y).item(), rel=1e-6)
+    for i in range(12):  # five guesses are wrong
+        guess = (int(y[i]) + (i < 5)) % 3
+        told[i, guess], told[i, (guess + 1) % 3] = 2.0, -1.0
+    method.classify = lambda x: told
+    found = losses(method)["model"]
+    assert found.terms["accuracy"].item() == pytest.approx(7 / 12)
+    expected = math.log(math.exp(2) + 1 + math.exp(-1)) - 7 * 2 / 12
+    assert found.value.item() == found.terms["ce"].item() == pytest.approx(expected, rel=1e-6)

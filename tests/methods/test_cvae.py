@@ -11,6 +11,7 @@ from tests.methods.two_sets import TABLE, B, batch, build, loss
 from unbraid.data.batch import TargetBackground
 from unbraid.methods.contract import Method
 from unbraid.methods.cvae import CVAE
+from unbraid.methods.rb_vae import RbVAE
 from unbraid.methods.srb_vae import SRbVAE
 from unbraid.train import Trainer
 
@@ -76,3 +77,21 @@ def test_a_trained_critic_of_cvae_measures_the_dependence_of_the_blocks() -> Non
         adam.step()
     with torch.no_grad():
         assert method._logit(*draw(50_000)).mean().item() == pytest.approx(-0.5 * math.log(1 - rho**2), abs=0.06)
+
+
+def test_the_model_of_cvae_adds_the_mean_logit_of_its_codes_to_rb_vae() -> None:
+    method, without = build(CVAE, critic_width=16, lambda_tc=1000.0), build(RbVAE)
+    encoder = list(method.encoder.parameters())
+    mu, log_var = method.encoder(torch.cat([batch().target, batch().background])).chunk(2, -1)
+    torch.manual_seed(1)
+    code = (mu + (log_var / 2).exp() * torch.randn(2 * B, 7))[:B]
+    logits = method.critic(code)
+    tc = sum(logits[i, 0] - logits[i, 1] for i in range(B)) / B
+    found, plain = loss(method)["model"], loss(without)["model"].value
+    torch.testing.assert_close(found.terms["tc"], tc, rtol=1e-5, atol=1e-7)
+    torch.testing.assert_close(found.value, plain + 1000 * tc, rtol=1e-6, atol=0)
+    expected = zip(
+        torch.autograd.grad(plain, list(without.encoder.parameters())), torch.autograd.grad(tc, encoder), strict=True
+    )
+    for ours, (rb, own) in zip(torch.autograd.grad(found.value, encoder), expected, strict=True):
+        torch.testing.assert_close(ours, rb + 1000 * own, rtol=1e-4, atol=1e-3)

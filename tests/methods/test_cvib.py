@@ -40,3 +40,11 @@ def test_cvib_s_loss_is_its_equation_and_its_decoder_is_told_the_nuisance() -> N
     rec = F.binary_cross_entropy_with_logits(method.decoder(torch.cat([z, nuisance], 1)), x, reduction="sum") / 12
     expected = ce + 0.2 * rec + 0.5 * kl_between(mu, log_var)
     assert losses(method)["model"].value.item() == pytest.approx(expected.item(), rel=1e-5)
+
+
+def test_cvib_decodes_the_code_before_a_nuisance_that_is_not_known() -> None:
+    method = build(CVIB, latents=6)
+    z = method.encoder(batch().x)[:, :6]
+    unknown = torch.tensor([0.25] * 4 + [1 / 3] * 3).expand(12, 7)
+    expected = torch.sigmoid(method.decoder(torch.cat([z, unknown], 1)))
+    torch.testing.assert_close(method.decode(method.encode(batch().x)), expected, rtol=0, atol=1e-6)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 import torch
@@ -88,6 +89,24 @@ def test_the_second_batch_is_other_images() -> None:
     assert whole["critic"].value != other["critic"].value
 
 
+def test_with_a_second_batch_the_critic_tells_codes_of_one_half_from_shuffled_codes_of_the_other() -> None:
+    method = build(second_batch=True).double()
+    images = replace(batch(), x=batch().x.double())
+    torch.manual_seed(1)
+    with torch.no_grad():
+        (mu, other), (log_var, other_log_var) = (half.chunk(2) for half in method.encoder(images.x).chunk(2, -1))
+        z = mu + (log_var / 2).exp() * torch.randn_like(mu)
+        other = other + (other_log_var / 2).exp() * torch.randn_like(mu)
+        order = torch.rand_like(mu).argsort(0)
+    shuffled = torch.stack([other[order[:, j], j] for j in range(10)], 1)
+    expected = F.cross_entropy(method.critic(torch.cat([z, shuffled])), torch.tensor([0] * 8 + [1] * 8))
+    torch.manual_seed(1)
+    found, parameters = method.losses(images, 0)["critic"].value, list(method.critic.parameters())
+    torch.testing.assert_close(found, expected)
+    for ours, theirs in zip(*(torch.autograd.grad(v, parameters) for v in (found, expected)), strict=True):
+        torch.testing.assert_close(ours, theirs, rtol=1e-7, atol=1e-12)
+
+
 def test_a_trained_critic_measures_the_total_correlation() -> None:
     """Two Gaussian latents with correlation rho have TC = -log(1 - rho^2) / 2."""
     rho = 0.8
@@ -114,7 +133,7 @@ def test_a_trained_critic_measures_the_total_correlation() -> None:
 
 def test_one_image_cannot_be_halved() -> None:
     with pytest.raises(Problem, match="it must be at least 2, and is 1"):
-        build(second_batch=True).losses(Images(batch().x[:1], batch().index[:1]), 0)
+        build(second_batch=True).losses(Images(batch().index[:1], batch().x[:1]), 0)
 
 
 def test_the_critic_has_its_own_rate_and_moments() -> None:

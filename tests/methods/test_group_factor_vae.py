@@ -1,7 +1,10 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 import torch
+import torch.nn.functional as F
 
 from tests.toys import Squares
 from unbraid.data.batch import Images
@@ -39,3 +42,23 @@ def test_with_features_of_one_dimension_it_is_factor_vae() -> None:
         values.append(method.losses(batch, 0)["model"].value.item())
     assert values[0] == pytest.approx(values[1], rel=1e-6)
     assert ours.units == {}
+
+
+def test_the_critic_tells_joint_codes_from_codes_with_each_feature_exchanged() -> None:
+    """Its gradient is that of a classifier whose first class is "joint"."""
+    torch.manual_seed(0)
+    method = GroupFactorVAE(TABLE.spec, features=3, dims=2, width=4, critic_width=16).double()
+    drawn = sampler(TABLE, Images, batch=16, seed=0)(0).on("cpu")
+    assert isinstance(drawn, Images)
+    images = replace(drawn, x=drawn.x.double())
+    torch.manual_seed(1)
+    with torch.no_grad():
+        mu, log_var = method.encoder(images.x).chunk(2, -1)
+        z = mu + (log_var / 2).exp() * torch.randn_like(mu)
+    exchanged = torch.cat([z[torch.randperm(16), first : first + 2] for first in (0, 2, 4)], 1)
+    expected = F.cross_entropy(method.critic(torch.cat([z, exchanged])), torch.tensor([0] * 16 + [1] * 16))
+    torch.manual_seed(1)
+    found, parameters = method.losses(images, 0)["critic"].value, list(method.critic.parameters())
+    torch.testing.assert_close(found, expected)
+    for ours, theirs in zip(*(torch.autograd.grad(v, parameters) for v in (found, expected)), strict=True):
+        torch.testing.assert_close(ours, theirs, rtol=1e-7, atol=1e-12)

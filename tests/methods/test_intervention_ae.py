@@ -229,6 +229,28 @@ def test_critics_of_the_tables() -> None:
     assert units == [128, 1]
 
 
+def slopes(net: nn.Module) -> list[float]:
+    """What each unit of a network does with -1."""
+    units = [m for m in net.modules() if isinstance(m, nn.ReLU | nn.LeakyReLU)]
+    return [-unit(torch.tensor(-1.0)).item() for unit in units]
+
+
+@pytest.mark.parametrize(("shape", "judge", "encoder"), [((3, 64, 64), 6, 5), ((3, 28, 28), 5, 3)])
+def test_units_of_critic_and_weights_leak_as_told_and_no_others(
+    shape: tuple[int, int, int], judge: int, encoder: int
+) -> None:
+    """Leaky in the paper's tables for flowers (with 0.2, which is ours), rectified in the others."""
+    spec = Spec(shape, 10)
+    flowers, others = InterventionAE(spec, width=4, critic_layers=2, leak=0.2), InterventionAE(spec, width=4)
+    for net in (flowers.critic, flowers.weigh):
+        assert slopes(net) == pytest.approx([0.2] * judge)
+    for net in (others.critic, others.weigh):
+        assert slopes(net) == [0.0] * (judge - 1)
+    for method in (flowers, others):
+        assert slopes(method.encoder) == [0.0] * encoder
+        assert set(slopes(method.decoder)) == {0.0}
+
+
 def test_a_single_feature_and_a_small_batch_are_refused() -> None:
     with pytest.raises(Problem, match="two features or more"):
         InterventionAE(Spec((1, 12, 12), 10), features=1)

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import math
+
 import pytest
 import torch
 
@@ -15,6 +17,19 @@ def test_the_salient_penalty_is_the_squared_mean_plus_the_variance() -> None:
     told(without)
     added = loss(method)["model"].value - loss(without)["model"].value
     assert added.item() == pytest.approx(7 * float(expected), rel=1e-4)
+
+
+def test_a_salient_mean_of_2_and_a_variance_of_a_hundredth_cost_three_times_4_01() -> None:
+    """On backgrounds alone: targets, and the common codes of both, may be anything."""
+    method = build(SalientVAE, lambda_s=7.0, lambda_z=0.0)
+    told(method)
+    with torch.no_grad():
+        method.encoder.outputs[B:, :3], method.encoder.outputs[B:, 7:10] = 2.0, math.log(0.01)
+    found = loss(method)["model"]
+    assert found.terms["salience"].item() == pytest.approx(3 * (4 + 0.01), rel=1e-6)
+    (gradient,) = torch.autograd.grad(found.value, method.encoder.outputs)
+    torch.testing.assert_close(gradient[B:, :3], torch.full((B, 3), 7 * 2 * 2.0 / B), rtol=1e-5, atol=0)
+    torch.testing.assert_close(gradient[B:, 7:10], torch.full((B, 3), 7 * 0.01 / B), rtol=1e-5, atol=0)
 
 
 def test_the_transport_term_is_between_sampled_common_codes_and_moves_both_sets() -> None:

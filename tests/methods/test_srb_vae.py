@@ -4,7 +4,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from tests.methods.two_sets import B, build, loss
+from tests.methods.two_sets import B, batch, build, loss
 from unbraid.methods.srb_vae import SRbVAE
 
 
@@ -61,3 +61,24 @@ def test_srb_vae_takes_the_two_terms_of_that_gradient() -> None:
     expected = [*torch.autograd.grad(-inverse, encoder), *torch.autograd.grad(-logits, decoder)]
     for ours, theirs in zip(added, expected, strict=True):
         torch.testing.assert_close(ours, theirs, rtol=1e-2, atol=2e-5)
+
+
+def test_the_critics_of_srb_vae_tell_images_with_their_codes_from_drawn_ones_with_codes_of_the_prior() -> None:
+    """Of each set on its own: binary cross-entropy, where an image with its code is 1."""
+    method = build(SRbVAE, critic_width=16)
+    parameters = [*method.target.parameters(), *method.background.parameters()]
+    x = torch.cat([batch().target, batch().background])
+    torch.manual_seed(1)
+    with torch.no_grad():
+        mu, log_var = method.encoder(x).chunk(2, -1)
+        code, prior = mu + (log_var / 2).exp() * torch.randn(2 * B, 7), torch.randn(2 * B, 7)
+        prior[B:, :3] = 0
+        drawn = torch.sigmoid(method.decoder(prior))
+    truth = torch.tensor([1.0] * B + [0.0] * B)
+    of_x = torch.cat([method.target(x[:B], code[:B]), method.target(drawn[:B], prior[:B])])
+    of_y = torch.cat([method.background(x[B:], code[B:, 3:]), method.background(drawn[B:], prior[B:, 3:])])
+    entropy = torch.nn.BCEWithLogitsLoss(reduction="sum")
+    expected, found = (entropy(of_x, truth) + entropy(of_y, truth)) / B, loss(method)["critic"].value
+    torch.testing.assert_close(found, expected, rtol=1e-6, atol=0)
+    for ours, theirs in zip(*(torch.autograd.grad(v, parameters) for v in (found, expected)), strict=True):
+        torch.testing.assert_close(ours, theirs, rtol=1e-4, atol=1e-7)

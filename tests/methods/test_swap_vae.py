@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -170,6 +171,49 @@ def test_the_loss_is_the_weighted_sum_of_its_terms_and_each_is_what_it_says(cont
     torch.manual_seed(1)
     total = method.losses(batch, 0)["model"].value.item()
     assert total == pytest.approx(float(rec + kl + 3 * contrast + 5 * average) + 2 * found["swap"], rel=1e-5)
+
+
+@pytest.mark.parametrize("compare_with", ["reconstruction", "input"])
+def test_the_swap_term_is_a_loop_over_pairs_and_moves_encoder_and_decoder(compare_with: str) -> None:
+    """Drawn codes are exchanged, noise and all, and nothing is held fixed: neither the codes nor the first image."""
+    method, batch = build(alpha=7.0, beta=0.0, gamma=0.0, compare_with=compare_with).double(), pairs()
+    batch = replace(batch, x1=batch.x1.double(), x2=batch.x2.double(), k=torch.arange(12) % 4 + 1)
+    with torch.no_grad():
+        method.encoder[-1].weight.mul_(40)  # type: ignore[index]
+    x = torch.cat([batch.x1, batch.x2])
+    mu, log_var = method.encoder(x).chunk(2, -1)
+    torch.manual_seed(1)
+    z = mu + (log_var / 2).exp() * torch.randn_like(mu)
+    rows: list[torch.Tensor] = [*z]
+    for i in range(12):
+        one, other = (torch.distributions.Normal(mu[j], (log_var[j] / 2).exp()) for j in (i, i + 12))
+        apart = torch.distributions.kl_divergence(one, other).tolist()
+        kept = sorted(range(3, 8), key=lambda d: -apart[d])[: int(batch.k[i])]
+        kept += [] if batch.y[i] >= 0 else [0, 1, 2]
+        for j, partner in ((i, i + 12), (i + 12, i)):
+            rows[j] = torch.stack([z[j if d in kept else partner, d] for d in range(8)])
+    a, b = torch.sigmoid(method.decoder(z)), torch.sigmoid(method.decoder(torch.stack(rows)))
+    if compare_with == "reconstruction":
+        expected = (a * (a / b).log() + (1 - a) * ((1 - a) / (1 - b)).log()).sum() / 24
+    else:
+        expected = -(x * b.log() + (1 - x) * (1 - b).log()).sum() / 24
+    parameters, gradients = [*method.encoder.parameters(), *method.decoder.parameters()], []
+    for alpha in (7.0, 0.0):
+        method.alpha = alpha
+        torch.manual_seed(1)
+        found = method.losses(batch, 0)["model"]
+        gradients.append(torch.autograd.grad(found.value, parameters))
+    torch.testing.assert_close(found.terms["swap"], expected.detach())
+    for ours, without, theirs in zip(*gradients, torch.autograd.grad(7 * expected, parameters), strict=True):
+        torch.testing.assert_close(ours - without, theirs, rtol=1e-7, atol=1e-9)
+
+
+def test_p_is_decoded_before_n() -> None:
+    method, x = build(), pairs().x1
+    blocks, mu = method.encode(x), method.encoder(x)[:, :8]
+    assert torch.equal(blocks["p"], mu[:, :3])
+    assert torch.equal(blocks["n"], mu[:, 3:])
+    torch.testing.assert_close(method.decode(blocks), torch.sigmoid(method.decoder(mu)), rtol=0, atol=1e-6)
 
 
 def encoder_gradients(method: SwapVAE, batch: Pairs) -> list[torch.Tensor]:

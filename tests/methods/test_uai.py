@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 import torch
 import torch.nn.functional as F
 
 from tests.methods.labelled import batch, build, losses
+from unbraid.errors import Problem
 from unbraid.methods.uai import UAI
 from unbraid.train import Trainer
 
@@ -38,3 +41,28 @@ def test_uai_s_model_makes_the_disentanglers_predict_noise_on_the_whole_range_of
         torch.testing.assert_close(a, b, rtol=1e-3, atol=1e-6)
     adversary = ((method.f1(p) - n) ** 2).mean() + ((method.f2(n) - p) ** 2).mean()
     assert losses(method, 1)["adversary"].value.item() == pytest.approx(adversary.item(), rel=1e-5)
+
+
+def test_uai_decodes_p_before_n_and_hides_nothing() -> None:
+    method = build(UAI, predictive=4, nuisance=6, drop=0.5)
+    e = torch.tanh(method.encoder(batch().x))
+    blocks = method.encode(batch().x)
+    assert torch.equal(blocks["p"], e[:, :4])
+    assert torch.equal(blocks["n"], e[:, 4:])
+    torch.testing.assert_close(method.decode(blocks), torch.sigmoid(method.decoder(e)), rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"predictive": 0}, "both parts of its code: predictive 0, nuisance 20"),
+        ({"nuisance": 0}, "both parts of its code: predictive 10, nuisance 0"),
+        ({"drop": 2.0}, "drop is 2.0"),
+        ({"drop": 1.0}, "drop is 1.0"),
+        ({"drop": -0.1}, "drop is -0.1"),
+    ],
+)
+def test_uai_refuses_a_missing_part_and_chances_that_are_none(given: dict[str, Any], message: str) -> None:
+    with pytest.raises(Problem, match=message):
+        build(UAI, **given)
+    build(UAI, predictive=1, nuisance=1, drop=0.0)

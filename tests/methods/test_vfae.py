@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import math
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -87,3 +89,35 @@ def test_vfae_compares_the_codes_of_every_nuisance(monkeypatch: pytest.MonkeyPat
     without = losses(vfae(beta=0.0))["model"]
     assert found.value.item() - without.value.item() == pytest.approx(2 * 9, rel=1e-3)
     assert torch.equal(torch.stack([group for _, group in seen[:2]], 1), batch().s)
+
+
+def test_vfae_s_distance_is_that_of_the_sampled_codes_and_reaches_the_encoder() -> None:
+    """Value by value of each nuisance, with features and bandwidth as given; z1 is drawn, then z2, then features."""
+    method = vfae(beta=9.0, features=11, bandwidth=3.0).double()
+    images, encoder = replace(batch(), x=batch().x.double()), list(method.encoder.parameters())
+    mu, log_var = method.encoder(images.x).chunk(2, -1)
+    torch.manual_seed(1)
+    z1, _ = mu + (log_var / 2).exp() * torch.randn_like(mu), torch.randn_like(mu)
+    expected = torch.zeros((), dtype=torch.double)
+    for nuisance in (0, 1):
+        frequencies, phases = torch.randn(5, 11, dtype=z1.dtype), 2 * math.pi * torch.rand(11, dtype=z1.dtype)
+        phi = math.sqrt(2 / 11) * torch.cos(math.sqrt(2 / 3) * z1 @ frequencies + phases)
+        for value in set(images.s[:, nuisance].tolist()):
+            expected = expected + (phi[images.s[:, nuisance] == value].mean(0) - phi.mean(0)).square().sum()
+    gradients = []
+    for beta in (9.0, 0.0):
+        method.beta = beta
+        torch.manual_seed(1)
+        found = method.losses(images, 0)["model"]
+        gradients.append(torch.autograd.grad(found.value, encoder))
+    torch.testing.assert_close(found.terms["mmd"], expected.detach())
+    for ours, without, theirs in zip(*gradients, torch.autograd.grad(9 * expected, encoder), strict=True):
+        torch.testing.assert_close(ours - without, theirs, rtol=1e-7, atol=1e-10)
+
+
+def test_vfae_decodes_the_code_before_a_nuisance_that_is_not_known() -> None:
+    method = vfae()
+    z = method.encoder(batch().x)[:, :5]
+    unknown = torch.tensor([0.25] * 4 + [1 / 3] * 3).expand(12, 7)
+    expected = torch.sigmoid(method.decoder(torch.cat([z, unknown], 1)))
+    torch.testing.assert_close(method.decode(method.encode(batch().x)), expected, rtol=0, atol=1e-6)

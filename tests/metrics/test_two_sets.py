@@ -44,6 +44,19 @@ def test_a_perfect_split_scores_perfectly() -> None:
     assert found["w2_z"].parts["excess"] == pytest.approx(0, abs=0.05)
 
 
+def test_salience_is_the_squared_mean_plus_the_variance_of_backgrounds_and_of_targets_apart() -> None:
+    z = np.random.default_rng(0).normal(size=(N, 4))
+    target, background = {"s": np.full((N, 3), 5.0), "z": z}, {"s": np.full((N, 3), -2.0), "z": z}
+    background["s"][: N // 2] = 0
+    spread = {"s": np.full((N, 3), 0.3)}, {"s": np.full((N, 3), 0.1)}
+    found = compare(target, background, None, spread)["salience"]
+    assert found.value == pytest.approx(3 * (4 / 2 + 0.01))
+    assert found.parts["target"] == pytest.approx(3 * (25 + 0.09))
+    margin = 1.96 * 6 / math.sqrt(N)  # half of the rows hold 0.03, half 12.03
+    assert (found.low, found.high) == pytest.approx((found.value - margin, found.value + margin))
+    assert compare(target, background, None, ({}, {}))["salience"].value == pytest.approx(3 * 4 / 2)
+
+
 def test_a_leak_is_seen() -> None:
     found = scores(leak=1.0)
     assert found["class_from_z"].value > 0.9
