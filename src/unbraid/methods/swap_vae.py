@@ -15,9 +15,9 @@ less its value where both images agree. There is no border in n between known an
 dimensions that react to them. Warm-up by amount is `amount_steps`; warm-up by difficulty is the sampler's
 `changed_over`. Where a pair's class differs or is unknown, p is not exchanged and takes no part in L_sup and L_zp.
 
-Differs from the paper: swapped and averaged codes share their noise with the original, so that D vanishes where the
-codes agree; L_sup is of codes of length one, averaged over anchors; the classifier sees the mean of p at length one;
-sizes and weights, which it leaves out.
+Differs from the paper: no code is drawn anew. Codes are exchanged with their noise, and averaged ones keep that of the
+original, so that D vanishes where drawn codes agree; L_sup is of codes of length one, averaged over anchors; the
+classifier sees the mean of p at length one; sizes and weights, which it leaves out.
 """
 
 from __future__ import annotations
