@@ -29,7 +29,7 @@ from unbraid.reproduce.results import publish
 from unbraid.reproduce.runs import commits, gather, need_mnist
 from unbraid.run import Run
 
-SEEDS = (1, 2, 3, 4)  # settings were chosen on seed 0
+SEEDS = (1, 2, 3)  # settings were chosen on seed 0
 BATCH, POINTS = 64, 5000
 STEPS, FEWER = 2500, 1500
 CORRELATED = 0.2  # sigma
