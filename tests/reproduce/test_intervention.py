@@ -176,6 +176,7 @@ def test_a_tiny_plan_goes_from_runs_to_the_page(tmp_path: Path, monkeypatch: pyt
     replaced = {"SEEDS": (0,), "STEPS": 2, "FEWER": 2, "POINTS": 150, "DATA": {"shapes3d": {}}}
     replaced |= {
         "METHODS": {"shapes3d": methods},
+        "LONGER": {"shapes3d": 3},
         "DCI": {"shapes3d": {}},
         "SAP": {"shapes3d": {}},
         "FLOWERS": {**small, "features": 2, "dims": 2},
@@ -192,6 +193,8 @@ def test_a_tiny_plan_goes_from_runs_to_the_page(tmp_path: Path, monkeypatch: pyt
         assert title in page
     line = next(line for line in page.split("Variance of the importance weights")[1].splitlines() if "shapes3d" in line)
     assert all(float(number) >= 0 for number in line.split("|")[2:4])  # there with both kinds of factors
+    rows = [line.split("|") for line in page.split("and more steps")[1].splitlines() if line.startswith("| shapes3d")]
+    assert [row[3].strip() for row in rows[:2]] == ["2", "3"]
     names = ["importance_intervention_shapes3d", "traversals_factorvae_40_shapes3d", "traversals_flowers"]
     sizes = {}
     for name in [*names, "neighbours_flowers"]:
@@ -205,9 +208,8 @@ def test_a_tiny_plan_goes_from_runs_to_the_page(tmp_path: Path, monkeypatch: pyt
 
 @pytest.mark.slow
 def test_a_run_is_trained_and_evaluated_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(intervention, "STEPS", 2)
     monkeypatch.setattr(intervention, "POINTS", 300)
-    setting = Setting("FactorVAE 10", "factor_vae", {"width": 4, "critic_width": 8}, "dsprites", CORRELATED, 0)
+    setting = Setting("FactorVAE 10", "factor_vae", {"width": 4, "critic_width": 8}, "dsprites", CORRELATED, 0, steps=2)
     first = intervention.work(setting, tmp_path)
     assert first["correlated"]
     assert set(first["scores"]) == {"dci", "sap", "irs", "translation"}

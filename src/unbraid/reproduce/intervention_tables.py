@@ -124,6 +124,17 @@ def agreement(r: Results) -> Table:
     return Table("Figure 3: does translation agree with other metrics?", columns, rows, note)
 
 
+def more_steps(r: Results, longer: Sequence[Result]) -> Table:
+    rows = []
+    for long in longer:
+        same = [run for run in r.runs(long["data"], "intervention", True) if run["seed"] == long["seed"]]
+        for run in (*same, long):
+            numbers = [value(run, name) for name in (*METRICS, "translation")]
+            rows.append([run["data"], run["seed"], run["steps"], *numbers, run["weight_variance"]])
+    columns = ["data", "seed", "steps", *(m.upper() for m in METRICS), "translation", "variance of the weights"]
+    return Table("The intervention model with correlated factors and more steps", columns, rows)
+
+
 def weights(r: Results) -> Table:
     rows = []
     for data in (*SETS, "cmnist"):
