@@ -218,6 +218,23 @@ def test_few_refits_give_a_wide_interval() -> None:
     assert found.low is not None and found.high is not None and found.low < found.value < found.high
 
 
+def test_only_resamples_that_have_a_value_are_counted() -> None:
+    told = iter([0.5, 0.1, 0.3, 0.4, None, 0.5, np.nan, 0.6, 0.7, None, None, 0.5, 0.1, None, 0.3])
+
+    def scripted(codes: Array, factors: Array, generator: np.random.Generator) -> Score:
+        if (value := next(told)) is None:
+            raise Problem("this sample lost a value")
+        return Score(value)
+
+    found = suite._trusted(scripted, {}, PERFECT, FACTORS, rng(), 9)  # the value, the null and nine resamples
+    half = 2.77644511 * 0.025**0.5
+    assert (found.value, found.null) == (0.5, 0.1)
+    assert (found.low, found.high) == pytest.approx((0.5 - half, 0.5 + half), abs=1e-8)
+    assert found.params["interval"] == "5 of 9 bootstrap samples"
+    found = suite._trusted(scripted, {}, PERFECT, FACTORS, rng(), 2)
+    assert (found.low, found.high, found.params["interval"]) == (None, None, None)
+
+
 def test_scores_without_factors() -> None:
     found = score(PERFECT, None, bootstrap=5)
     assert set(found) == {"gaussian_total_correlation", "wasserstein_correlation", "mutual_info_score"}
