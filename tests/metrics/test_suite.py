@@ -264,7 +264,7 @@ def test_training_and_test_rows_are_resampled_apart() -> None:
         seen.append(codes[:, 0])
         return Score(0.5 + 0.01 * len(seen), null=0.0)
 
-    rows = np.arange(600)
+    rows = np.arange(600.0)
     found = suite._trusted(halves, {}, rows[:, None], rows[:, None], rng(), 50)
     assert found.params["interval"] == "5 bootstrap samples (training and test rows apart)"
     assert len(seen) == 6 and sorted(seen[0]) == list(rows)

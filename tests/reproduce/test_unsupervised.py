@@ -88,11 +88,12 @@ def test_the_theorem_is_shown_by_numbers() -> None:
 
 
 SIZES = {"shape": 3, "scale": 2, "orientation": 4, "posX": 4, "posY": 4}
+Stages = tuple[dict[str, float], dict[str, float], dict[str, float]]  # after 100, 200 and 300 steps
 EARLY = {"posX": 1.0, "posY": 1.0}  # factor that a latent holds -> nats that the latent has
 
 
-def capacity(folder: Path, seeds: Sequence[tuple[dict[str, float], dict[str, float], dict[str, float]]]) -> Claim:
-    """The claim of runs with what they hold after 100, 200 and 300 steps, for each seed; all factors independent."""
+def capacity(folder: Path, seeds: Sequence[Stages]) -> Claim:
+    """The claim of runs with what they hold at each stage, for each seed; all factors are independent."""
     factors = np.stack(np.meshgrid(*map(np.arange, SIZES.values()), indexing="ij"), -1).reshape(-1, 5)
     rows = []
     for seed, stages in enumerate(seeds):
@@ -114,7 +115,7 @@ def test_the_position_is_known_before_the_other_factors_or_not(tmp_path: Path) -
     assert (claim.verdict, claim.seeds) == ("unclear", 2)
     assert (claim.low, claim.high) == pytest.approx((np.log(2) - np.log(3), np.log(4)), abs=1e-9)
     assert claim.ours.endswith("factor: +0.00 at step 100, +0.49 at step 200, +0.00 at step 300")
-    cases = {
+    cases: dict[str, list[Stages]] = {
         "shown": [({}, EARLY, later), ({}, {"posX": 1.0}, {})],
         "not shown": [({"scale": 1.0}, EARLY, EARLY)] * 2,
         "unclear": [({}, {}, {})],
