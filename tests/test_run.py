@@ -21,6 +21,7 @@ from unbraid import run as runs
 from unbraid.api import build, load_run
 from unbraid.data.dsprites import DSprites
 from unbraid.errors import Problem
+from unbraid.history import read
 from unbraid.methods.vae import VAE
 from unbraid.run import Run
 from unbraid.train import fit
@@ -94,6 +95,42 @@ def test_ctrl_c_saves_the_step_it_is_at_and_the_same_command_continues(whole: by
     assert f"stopped at step {state['step']} of {STEPS}" in errors
     assert Process(tmp_path).end()[0] == 0
     assert (only_run(tmp_path) / "weights.safetensors").read_bytes() == whole
+
+
+def critic_run(out: Path, stop: tuple[int, str] | None = None) -> Path:
+    """FactorVAE, whose critic has an optimiser of its own; stopped after a step by Ctrl-C, or as a kill would."""
+    method = build("factor_vae", Squares(), net="dense", width=4, critic_width=8, lr=1e-2, critic_lr=1e-2)
+    after = method.after_step
+
+    def after_step(step: int) -> None:
+        after(step)
+        if stop == (step, "ctrl-c"):
+            signal.raise_signal(signal.SIGINT)
+        if stop == (step, "kill"):
+            raise SystemExit
+
+    method.after_step = after_step  # type: ignore[method-assign]
+    return fit(method, Squares(), steps=120, batch=8, out=str(out), show=False, save_every=0).path
+
+
+def test_two_optimisers_and_the_history_go_on_where_they_stopped(tmp_path: Path) -> None:
+    """Ctrl-C within a window of the history and at its end, and a kill after a checkpoint."""
+    undisturbed = critic_run(tmp_path / "undisturbed")
+    stops = ((61, "ctrl-c", 62, [50]), (99, "ctrl-c", 100, [50, 100]), (110, "kill", 100, [50, 100]))
+    for step, how, kept, rows in stops:
+        with pytest.raises(KeyboardInterrupt if how == "ctrl-c" else SystemExit):
+            critic_run(tmp_path / "stopped", (step, how))
+        stopped = only_run(tmp_path / "stopped")
+        assert torch.load(stopped / "state.pt", weights_only=True)["step"] == kept
+        assert [row["step"] for row in read(stopped / "history.csv")] == rows
+    assert critic_run(tmp_path / "stopped") == stopped
+    assert (stopped / "history.csv").read_bytes() == (undisturbed / "history.csv").read_bytes()
+    assert (stopped / "weights.safetensors").read_bytes() == (undisturbed / "weights.safetensors").read_bytes()
+    ends = [torch.load(path / "state.pt", weights_only=True) for path in (stopped, undisturbed)]
+    for name in ("model", "critic"):
+        moments = [end["optimisers"][name]["state"] for end in ends]
+        assert moments[0][0]["step"] == 120
+        torch.testing.assert_close(*moments, rtol=0, atol=0)
 
 
 def test_a_full_disk_is_one_sentence_and_loses_nothing(tmp_path: Path) -> None:

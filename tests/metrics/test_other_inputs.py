@@ -74,6 +74,15 @@ def test_w2_floor_of_sixteen_dimensions() -> None:
         w2(noise(300, 16), noise(300, 3), rng())
 
 
+def test_the_interval_of_w2_is_students_over_its_batches() -> None:
+    """t of two degrees is 4.3027."""
+    found = w2(noise(600, 2, 1), noise(600, 2, 2) + 3, rng(), batch=40, batches=3, large=0)
+    a, b, c = found.parts["per_batch"]
+    mean = (a + b + c) / 3
+    reach = 4.30265273 * (((a - mean) ** 2 + (b - mean) ** 2 + (c - mean) ** 2) / 2) ** 0.5 / 3**0.5
+    assert (found.value, found.low, found.high) == pytest.approx((mean, mean - reach, mean + reach), rel=1e-8)
+
+
 def test_average_and_worst_group() -> None:
     labels, nuisance = np.repeat([0, 1], 200), np.tile(np.repeat([0, 1], 100), 2)
     predicted = labels.copy()
@@ -86,6 +95,16 @@ def test_average_and_worst_group() -> None:
     low, high = found.parts["worst_interval"]
     assert 0.25 < low < 0.4 < high < 0.55
     assert found.low is not None and found.low < found.value
+
+
+def test_chance_is_what_predictions_dealt_out_at_random_get() -> None:
+    """Nine tenths of the rows are of one class: .9 for who always says it, .9^2 + .1^2 for who says both as often."""
+    labels = np.repeat([0, 1], [9000, 1000])
+    constant, perfect_one = (
+        group_accuracy(told, labels, np.zeros(10_000), rng(), resamplings=0) for told in (0 * labels, labels)
+    )
+    assert (constant.value, constant.null) == (0.9, 0.9)
+    assert perfect_one.value == 1 and perfect_one.null == pytest.approx(0.82, abs=0.008)
 
 
 def test_small_groups_are_never_the_worst() -> None:
@@ -140,6 +159,19 @@ def test_udr_of_the_same_and_of_unrelated_runs() -> None:
         udr([codes], rng())
     with pytest.raises(Problem, match="same samples"):
         udr([codes, codes[:-1]], rng())
+
+
+def test_the_interval_of_udr_is_students_over_resampled_rows() -> None:
+    """Rows are drawn after the shuffles of the null; t of three degrees is 3.1824."""
+    codes = [noise(200, 3), noise(200, 3) @ rotation(3), noise(200, 3, 2)]
+    found = udr(codes, rng(), method="spearman", resamplings=4)
+    draw = rng()
+    shuffled = [draw.permutation(run) for run in codes]
+    rows = [draw.integers(200, size=200) for _ in range(4)]
+    again = [udr([run[r] for run in codes], rng(), method="spearman", resamplings=0).value for r in rows]
+    reach = 3.18244631 * np.std(again) * (4 / 3) ** 0.5
+    assert (found.low, found.high) == pytest.approx((found.value - reach, found.value + reach), rel=1e-8)
+    assert found.null == udr(shuffled, rng(), method="spearman", resamplings=0).value
 
 
 def test_udr_leaves_dead_latents_out() -> None:

@@ -1,17 +1,25 @@
-"""DCI by random forest regression, and SAP by logistic regression, against the same protocols written out in loops."""
+"""Variants of metrics against the same protocols written out in loops."""
 
 from __future__ import annotations
 
 import math
+from collections import Counter
+from itertools import permutations
 
 import numpy as np
 import pytest
+from scipy.stats import spearmanr
 from sklearn.ensemble import RandomForestRegressor
 from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import log_loss
+from sklearn.preprocessing import StandardScaler
 
 from tests.metrics.worlds import Array, grid, noise, perfect, rng, rotation
 from unbraid.errors import Problem
+from unbraid.metrics.beta_vae_score import beta_vae_score
 from unbraid.metrics.dci import dci
+from unbraid.metrics.info_mec import info_mec
+from unbraid.metrics.mcc import mcc
 from unbraid.metrics.sap import sap
 
 FACTORS = grid(4, (3, 6, 8))
@@ -108,3 +116,77 @@ def test_ordered_factors_are_counted_among_those_given() -> None:
     assert found.value == sap(MIXED, FACTORS, rng(), method="logistic", ordered=(1, 2), train=TRAIN).value
     with pytest.raises(Problem, match="ordered names factor 4"):
         sap(MIXED, wider, rng(), ordered=(4,))
+
+
+def test_mcc_of_ranks_is_the_best_of_all_matchings() -> None:
+    rows = np.flatnonzero(
+        FACTORS.sum(1) < rng().integers(1, 14, len(FACTORS))
+    )  # small labels more often than large ones
+    codes, factors = np.exp(2 * MIXED[rows]), FACTORS[rows]
+    each = [[abs(spearmanr(codes[:, i], factors[:, k]).statistic) for k in range(3)] for i in range(4)]
+    best = max(permutations(range(4), 3), key=lambda latents: sum(each[i][k] for k, i in enumerate(latents)))
+    found = mcc(codes, factors, rng(), correlation="spearman")
+    assert found.parts["matched_latent"] == list(best)
+    assert found.parts["per_factor"] == pytest.approx([each[i][k] for k, i in enumerate(best)], abs=1e-12)
+    assert found.value == pytest.approx(sum(each[i][k] for k, i in enumerate(best)) / 3, abs=1e-12)
+    assert found.value > mcc(codes, factors, rng()).value + 0.05
+
+
+def nats(a: list[int], b: list[int]) -> float:
+    n, both, one, two = len(a), Counter(zip(a, b, strict=True)), Counter(a), Counter(b)
+    return sum(c / n * math.log(c * n / (one[i] * two[j])) for (i, j), c in both.items())
+
+
+def concentration(rows: list[list[float]]) -> float:
+    even = 1 / len(rows[0])
+    return sum((max(row) / sum(row) - even) / (1 - even) for row in rows) / len(rows)
+
+
+def test_info_mec_with_latents_that_are_active_by_their_range() -> None:
+    """The third latent knows its factor and is a thirtieth as wide as the first; the last is wide and knows nothing."""
+    widths, kept = [60, 10, 2, 12], [0, 1, 3]
+    blurred = np.concatenate([perfect(FACTORS) + 0.3 * noise(len(FACTORS), 3), noise(len(FACTORS), 1, 8)], 1)
+    codes = (blurred - blurred.min(0)) / np.ptp(blurred, 0) * widths
+    labels = [FACTORS[:, k].tolist() for k in range(3)]
+    bins = [[min(int(20 * value / width), 19) for value in codes[:, i]] for i, width in enumerate(widths)]
+    shares = [[nats(bins[i], y) / nats(y, y) for y in labels] for i in kept]
+    scaled = StandardScaler().fit(codes[:TRAIN]).transform(codes)
+    explicit = []
+    for k in range(3):
+        train, test = FACTORS[:TRAIN, k], FACTORS[TRAIN:, k]
+        told = LogisticRegression(C=1e4, max_iter=300).fit(scaled[:TRAIN], train).predict_proba(scaled[TRAIN:])
+        blind = np.tile(np.bincount(train) / TRAIN, (len(test), 1))
+        explicit.append(1 - log_loss(test, told) / log_loss(test, blind))
+    found = info_mec(codes, FACTORS, rng(), estimator="equal", reference=True, train=TRAIN)
+    assert found.parts["active_latents"] == kept
+    assert found.value == pytest.approx(concentration(shares), abs=1e-9)
+    assert found.parts["info_c"] == pytest.approx(concentration([list(c) for c in zip(*shares, strict=True)]), abs=1e-9)
+    assert found.parts["info_e_per_factor"] == pytest.approx(explicit, abs=1e-6)
+    assert info_mec(codes, FACTORS, rng(), estimator="equal", active=0.1, train=TRAIN).parts["active_latents"] == [
+        0,
+        1,
+        2,
+    ]
+
+
+def test_beta_vae_score_of_codes_in_their_own_scale() -> None:
+    """A row is paired with one of the others of its value: as many places on as a uniform number says."""
+    codes, draw, batch = MIXED * [1, 0.1, 0.02, 1], rng(), 8
+    held = draw.integers(3, size=700)
+    points = np.empty((700, 4))
+    for k in range(3):
+        here = np.flatnonzero(held == k)
+        first, chance = draw.integers(len(codes), size=(len(here), batch)), draw.random((len(here), batch))
+        for point, rows, numbers in zip(here, first, chance, strict=True):
+            apart = []
+            for row, number in zip(rows, numbers, strict=True):
+                alike = np.flatnonzero(FACTORS[:, k] == FACTORS[row, k]).tolist()
+                others = alike[alike.index(row) + 1 :] + alike[: alike.index(row)]
+                apart.append(np.abs(codes[row] - codes[others[int(number * len(others))]]))
+            points[point] = sum(apart) / batch
+    model = LogisticRegression(max_iter=1000).fit(points[:500], held[:500])
+    found = beta_vae_score(codes, FACTORS, rng(), batch=batch, points=500, test_points=200, reference=True)
+    assert found.value == pytest.approx(model.score(points[500:], held[500:]), abs=1e-12)
+    assert found.parts["train"] == pytest.approx(model.score(points[:500], held[:500]), abs=1e-12)
+    scaled = beta_vae_score(codes, FACTORS, rng(), batch=batch, points=500, test_points=200)
+    assert scaled.value > found.value + 0.05

@@ -218,6 +218,60 @@ def test_few_refits_give_a_wide_interval() -> None:
     assert found.low is not None and found.high is not None and found.low < found.value < found.high
 
 
+def test_a_few_replicas_give_students_interval_and_many_their_quantiles() -> None:
+    """Five at steps of .1 spread .15811, t of four degrees is 2.7764; of 21 even ones half a step is cut off."""
+    few, half = [0.3, 0.4, 0.5, 0.6, 0.7], 2.77644511 * 0.025**0.5
+    assert suite._interval(Score(0.45), few) == pytest.approx((0.45 - half, 0.45 + half), abs=1e-8)
+    assert suite._interval(Score(0.1), few) == pytest.approx((0, 0.1 + half), abs=1e-8)
+    assert suite._interval(Score(0.1, params={"range": (-1, 0.2)}), few) == pytest.approx((0.1 - half, 0.2), abs=1e-8)
+    many = [0.4 + 0.01 * i for i in range(21)]
+    assert suite._interval(Score(0.7), many) == pytest.approx((0.605, 0.795), abs=1e-8)
+    assert suite._interval(Score(0.7), many[:1]) == (None, None)
+
+
+def test_resampled_rows_stay_in_their_part() -> None:
+    draw = rng()
+    rows = np.array([suite._resampled([6, 3], draw) for _ in range(300)])
+    counts = np.array([(rows == row).sum(0) for row in range(9)])  # [row, place]
+    assert rows.shape == (300, 9)
+    assert not counts[6:, :6].any() and not counts[:6, 6:].any()
+    assert counts.sum(1) == pytest.approx([300] * 9, abs=60)  # with replacement, and none is favoured
+    assert any(len(set(sample)) < 9 for sample in rows)
+
+
+def test_only_resamples_that_have_a_value_are_counted() -> None:
+    told = iter([0.5, 0.1, 0.3, 0.4, None, 0.5, np.nan, 0.6, 0.7, None, None, 0.5, 0.1, None, 0.3])
+
+    def scripted(codes: Array, factors: Array, generator: np.random.Generator) -> Score:
+        if (value := next(told)) is None:
+            raise Problem("this sample lost a value")
+        return Score(value)
+
+    found = suite._trusted(scripted, {}, PERFECT, FACTORS, rng(), 9)  # the value, the null and nine resamples
+    half = 2.77644511 * 0.025**0.5
+    assert (found.value, found.null) == (0.5, 0.1)
+    assert (found.low, found.high) == pytest.approx((0.5 - half, 0.5 + half), abs=1e-8)
+    assert found.params["interval"] == "5 of 9 bootstrap samples"
+    found = suite._trusted(scripted, {}, PERFECT, FACTORS, rng(), 2)
+    assert (found.low, found.high, found.params["interval"]) == (None, None, None)
+
+
+def test_training_and_test_rows_are_resampled_apart() -> None:
+    seen: list[Array] = []
+
+    def halves(codes: Array, factors: Array, generator: np.random.Generator, *, train: int | None = None) -> Score:
+        assert train == 400 and np.array_equal(codes[:, 0], factors[:, 0])
+        seen.append(codes[:, 0])
+        return Score(0.5 + 0.01 * len(seen), null=0.0)
+
+    rows = np.arange(600.0)
+    found = suite._trusted(halves, {}, rows[:, None], rows[:, None], rng(), 50)
+    assert found.params["interval"] == "5 bootstrap samples (training and test rows apart)"
+    assert len(seen) == 6 and sorted(seen[0]) == list(rows)
+    for again in seen[1:]:
+        assert set(again[:400]) < set(seen[0][:400]) and set(again[400:]) < set(seen[0][400:])
+
+
 def test_scores_without_factors() -> None:
     found = score(PERFECT, None, bootstrap=5)
     assert set(found) == {"gaussian_total_correlation", "wasserstein_correlation", "mutual_info_score"}

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import copy
 import json
 import math
 from pathlib import Path
@@ -21,7 +22,7 @@ from unbraid.maths.intervention import adapted, cross_entropy
 from unbraid.methods.contract import Loss, Method
 from unbraid.metrics.contract import Score
 from unbraid.model_metrics.contract import Model, measure
-from unbraid.model_metrics.translation import _losses, translation
+from unbraid.model_metrics.translation import _losses, _score, translation
 from unbraid.nets import Translator
 
 TABLE = Squares()
@@ -148,6 +149,68 @@ def test_the_value_is_the_share_of_the_change_that_is_left() -> None:
     assert found.high is not None
     assert found.low < found.value < found.high
     assert of("half", repeats=1).low is None
+
+
+def test_the_translator_learns_from_one_half_and_is_tried_on_the_other() -> None:
+    """Four steps of torch's Adam on five pairs; cross-entropies of the other six, summed over pixels."""
+    net = Translator((1, 8, 8), width=2).double()
+    u, v = 0.1 + 0.8 * torch.rand(2, 11, 1, 8, 8, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+
+    def nats(p: Tensor, image: Tensor) -> Tensor:
+        return -(image * p.log() + (1 - image) * (1 - p).log()).sum() / len(image)
+
+    learner = copy.deepcopy(net)
+    adam = torch.optim.Adam(learner.parameters(), lr=0.03, eps=1e-30)
+    for _ in range(4):
+        adam.zero_grad()
+        nats(torch.sigmoid(learner(u[:5])), v[:5]).backward()  # type: ignore[no-untyped-call]
+        adam.step()
+    learned = torch.sigmoid(learner(u[5:]))
+    expected = [nats(p, v[5:]).item() for p in (learned, u[5:], v[5:])]
+    assert _losses(net, u, v, 5, 4, 0.03) == pytest.approx(expected, rel=1e-9)
+
+
+def test_a_feature_is_the_same_in_all_pictures_of_u_and_another_in_those_of_v() -> None:
+    method, drawn = Paired(TABLE.spec), list[Tensor]()
+    every = method.encode(torch.from_numpy(TABLE.images(np.arange(len(TABLE)))) / 255)["z"]
+
+    def decode(blocks: dict[str, Tensor]) -> Tensor:
+        drawn.append(blocks["z"])
+        return Textures.decode(method, blocks)
+
+    def distinct(z: Tensor, columns: list[int]) -> int:
+        return len({tuple(row) for row in z[:, columns].tolist()})
+
+    def found_in_images(z: Tensor, columns: list[int]) -> int:
+        return int(((z[:, None, columns] - every[:, columns]).abs().amax(2).amin(1) < 1e-5).sum())
+
+    method.decode = decode  # type: ignore[method-assign]
+    translation(method, TABLE, np.random.default_rng(0), batch=3, repeats=2, steps=1, width=4)
+    assert len(drawn) == 2 * 2 * 2  # u and v of two features, twice
+    for i, (u, v) in enumerate(zip(drawn[::2], drawn[1::2], strict=True)):
+        held, others = ([0, 2], [1, 3]) if i % 2 == 0 else ([1, 3], [0, 2])
+        assert len(u) == len(v) == 6
+        assert distinct(u, held) == distinct(v, held) == 1
+        assert (u[0, held] != v[0, held]).all()
+        assert found_in_images(u, held) == found_in_images(v, held) == 6
+        assert torch.equal(u[:, others], v[:, others])
+        assert distinct(u, others) == found_in_images(u, others) == 6
+        assert found_in_images(torch.cat([u, v]), [0, 1, 2, 3]) == 0  # none gives the value itself
+
+
+def test_the_interval_is_that_of_a_ratio_of_two_means() -> None:
+    """Left [6, 10] of effects [30, 38]: 4 / 17; the residuals are -18/17 and 18/17; t of one degree is 12.706."""
+    own = np.full((2, 3), 10.0)
+    identity = own + np.array([[20, 10, 0.5], [24, 14, 0.9]])  # the last feature changes images by less than a nat
+    loss = own + np.array([[5, 1, 2], [7, 3, 2]])
+    found = _score(np.stack([loss, identity, own]), least=1.0, batch=8)
+    reach = 12.7062047 * 18 / 17 / 34
+    assert (found.value, found.low, found.high) == pytest.approx((4 / 17, 4 / 17 - reach, 4 / 17 + reach), rel=1e-7)
+    assert (found.parts["loss"], found.parts["active"], found.n) == (pytest.approx(80 / 6), 2, 48)
+    assert found.parts["per_feature"] == pytest.approx([16, 12, 12])
+    assert found.parts["effect"] == pytest.approx([22, 12, 0.7])
+    assert found.parts["left"] == pytest.approx([6, 2, 2])
+    assert _score(np.stack([loss, identity, own]), least=0.5, batch=8).value == pytest.approx(20 / 69.4)
 
 
 def test_a_seed_decides_everything() -> None:

@@ -3,7 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from torch import Tensor
+import torch.nn.functional as F
+from torch import Tensor, nn
 
 from tests.toys import Squares
 from unbraid.data.batch import Images
@@ -12,7 +13,7 @@ from unbraid.errors import Problem
 from unbraid.methods.contract import Loss, Method
 from unbraid.metrics.contract import Score
 from unbraid.model_metrics.contract import Model
-from unbraid.model_metrics.variation_predictability import draw, variation_predictability
+from unbraid.model_metrics.variation_predictability import _learn, _score, draw, variation_predictability
 
 TABLE = Squares()
 ROTATED = torch.linalg.qr(torch.randn(4, 4, generator=torch.Generator().manual_seed(1)))[0]
@@ -83,11 +84,11 @@ def test_pairs_differ_in_the_feature_that_they_say() -> None:
     """Each corner shows one latent, or half of the picture one feature of two latents."""
     seen, which = draw(Model(Corners(TABLE.spec), TABLE), 400, np.random.default_rng(0))
     changed = seen[:, 0, ::6, ::6].flatten(1) != 0  # [pairs, 4]
-    assert torch.equal(changed, torch.nn.functional.one_hot(which, 4).bool())
+    assert torch.equal(changed, F.one_hot(which, 4).bool())
     assert torch.bincount(which).tolist() == [100] * 4
     seen, which = draw(Model(Corners(TABLE.spec, pairs=True), TABLE), 400, np.random.default_rng(0))
     changed = seen[:, 0, ::6, ::6].flatten(1) != 0
-    assert torch.equal(changed, torch.nn.functional.one_hot(which, 2).bool().repeat_interleave(2, 1))
+    assert torch.equal(changed, F.one_hot(which, 2).bool().repeat_interleave(2, 1))
 
 
 def test_the_score_is_a_function_of_the_generator_alone() -> None:
@@ -103,6 +104,53 @@ def test_the_best_look_counts_and_the_interval_is_that_of_student() -> None:
     assert best.value >= last.value
     assert last.low is not None and last.high is not None
     assert last.low <= last.value <= last.high
+
+
+class Scripted(nn.Module):
+    """Names the test pairs as a script says, one line for each look; the pairs are four to train and four to test."""
+
+    def __init__(self, *script: str) -> None:
+        super().__init__()
+        self.script, self.steps, self.looked = script, 0, list[int]()
+        self.weight = nn.Parameter(torch.zeros(2))
+
+    def forward(self, pairs: Tensor) -> Tensor:
+        rows = pairs.flatten().int().tolist()
+        if self.training:
+            assert set(rows) <= {0, 1, 2, 3}
+            self.steps += 1
+            return self.weight.expand(len(rows), 2)
+        assert rows == [4, 5, 6, 7]
+        self.looked.append(self.steps)
+        return F.one_hot(torch.tensor([int(name) for name in self.script[len(self.looked) - 1]]), 2).float()
+
+
+def test_looks_are_even_over_the_epochs_and_the_best_of_them_counts() -> None:
+    """Two steps an epoch, six epochs; the test pairs are of features 0, 0, 1 and 1."""
+    seen, which = torch.arange(8.0).reshape(8, 1, 1, 1), torch.tensor([0, 1, 0, 1, 0, 0, 1, 1])
+
+    def learn(net: Scripted, looks: int) -> list[float]:
+        order = [np.arange(4)] * 6
+        return list(_learn(net, seen, which, order, looks=looks, batch=2, lr=0.1))
+
+    thrice, once = Scripted("1111", "0111", "0000"), Scripted("0000")
+    assert (learn(thrice, 3), thrice.looked) == ([0.5, 1.0], [4, 8, 12])
+    assert (learn(once, 1), once.looked) == ([1.0, 0.0], [12])
+
+
+def test_the_score_and_its_interval_by_hand() -> None:
+    """Three networks with accuracies .6, .7 and .8, spread .1; t of two degrees is 4.3027."""
+    accuracies = np.array([[0.5, 0.7], [0.6, 0.8], [0.7, 0.9]])
+    found = _score(accuracies, np.array([0.2, 0.0009]), n=9, params={"lr": 0.1})
+    half = 4.30265273 * 0.1 / 3**0.5
+    assert (found.value, found.low, found.high) == pytest.approx((0.7, 0.7 - half, 0.7 + half), rel=1e-8)
+    assert found.parts["per_feature"] == pytest.approx([0.6, 0.8])
+    assert (found.null, found.n, found.params["lr"]) == (0.5, 9, 0.1)
+    assert found.warnings == ("features [1] change nothing in the images and cannot be told apart",)
+    edges = [_score(np.array([[a], [b]]), np.ones(1), n=9, params={}) for a, b in ((0.0, 0.2), (0.8, 1.0))]
+    assert (edges[0].low, edges[1].high) == (0, 1)
+    alone = _score(accuracies[:1], np.ones(2), n=9, params={})
+    assert (alone.low, alone.high, alone.params["interval"]) == (None, None, None)
 
 
 def test_what_cannot_be_measured_is_refused() -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +13,28 @@ import pytest
 
 from unbraid import catalogue
 from unbraid.reproduce import invariance, invariance_tables
-from unbraid.reproduce.invariance_claims import claims
+from unbraid.reproduce.invariance_claims import (
+    angle_claim,
+    block_claim,
+    claims,
+    colour_claims,
+    scheme_claim,
+    shape_claims,
+)
 from unbraid.reproduce.invariance_scores import by_angle
-from unbraid.reproduce.invariance_tables import ANGLES, BASELINES, FREE, METRICS, OF_MEANS, SCHEMES, Results
+from unbraid.reproduce.invariance_tables import (
+    ANGLES,
+    BASELINES,
+    COLORED,
+    FREE,
+    METRICS,
+    OF_MEANS,
+    SCHEMES,
+    SHAPES,
+    TURNED,
+    WEAK,
+    Results,
+)
 
 
 def digits(label: str, data: str, seed: int, average: float, worst: float, leak: bool) -> dict[str, Any]:
@@ -67,6 +88,107 @@ def test_claims_are_shown_where_they_hold() -> None:
 def test_claims_are_not_shown_where_the_numbers_are_the_other_way_round() -> None:
     verdicts = {claim.id: claim.verdict for claim in claims(Results(results(holds=False)))}
     assert set(verdicts.values()) == {"not shown"}, verdicts
+
+
+Change = tuple[str, str, str, float]  # model, data set, where its results have the number, the number in every seed
+JOINT = "CE + contrast, jointly"
+
+
+def changed(found: list[dict[str, Any]], *changes: Change) -> list[dict[str, Any]]:
+    for label, data, path, value in changes:
+        *steps, last = path.split("/")
+        for result in found:
+            if (result["label"], result["data"]) == (label, data):
+                place = result
+                for step in steps:
+                    place = place[step]
+                assert last in place
+                place[last] = value
+    return found
+
+
+def worst(label: str, value: float) -> Change:
+    return label, COLORED, "scores/group_accuracy/parts/worst", value
+
+
+def average(label: str, value: float) -> Change:
+    return label, COLORED, "scores/group_accuracy/value", value
+
+
+def at(label: str, angle: str, which: str, value: float) -> Change:
+    return label, TURNED, f"angles/{angle}/{which}", value
+
+
+def metric(label: str, name: str, value: float) -> Change:
+    return label, SHAPES, f"scores/{name}/value", value
+
+
+def probe(data: str, block: str, factor: str, value: float) -> Change:
+    return "Swap", data, f"scores/leakage/parts/accuracy/{block}/{factor}", value
+
+
+def turns() -> Iterator[tuple[str, list[Change], Change]]:
+    """A claim, numbers with which it still holds, and one number that alone contradicts one of its conditions."""
+    high = [average(m, 0.99) for m in BASELINES]  # average less worst: .39, and .05 of the swap model
+    for m in BASELINES:
+        yield "002-1", high, worst(m, 0.92)  # .99 - .92 is more than .05
+        yield "002-1", high, average(m, 0.63)
+    yield "002-2", [average("Baseline", 0.8), average("Swap", 0.7)], worst("Baseline", 0.95)
+    yield "002-2", [], average("Swap", 1.3)
+    plain = average("Baseline", 0.95)
+    yield "002-3", [plain, average("beta-VAE", 0.954)], average("beta-VAE", 0.956)
+    for a in ANGLES:
+        yield "002-4", [], at("Baseline", a, "worst", 0.9)
+    yield (
+        "002-4",
+        [at("Swap", "-65", "average", 0.9), at("Swap", "-75", "average", 0.89)],
+        (at("Swap", "-75", "average", 0.91)),
+    )
+    yield (
+        "002-4",
+        [at("Swap", "+65", "average", 0.9), at("Swap", "+75", "average", 0.89)],
+        (at("Swap", "+75", "average", 0.91)),
+    )
+    yield "002-5", [worst("Swap", 0.9), worst(JOINT, 0.89)], worst(JOINT, 0.91)
+    yield "002-5", [worst(JOINT, 0.7), worst("CE only", 0.709)], worst("CE only", 0.711)
+    turned = [at("Swap", "+65", "worst", 0.8), at(JOINT, "+65", "worst", 0.79)]
+    yield "002-5", turned, at(JOINT, "+65", "worst", 0.81)
+    yield "002-5", [*turned, at("CE only", "+65", "worst", 0.799)], at("CE only", "+65", "worst", 0.801)
+    for name in ("mig", "dci"):
+        ups = [
+            metric("Swap, no warm-up", name, 0.4),
+            metric("Swap, amount only", name, 0.4),
+            metric("Swap", name, 0.41),
+        ]
+        yield "002-6", ups, metric("Swap, amount only", name, 0.42)
+        yield "002-6", [*ups, metric("Swap, no warm-up", name, 0.409)], metric("Swap, no warm-up", name, 0.411)
+    for weak in WEAK:
+        least = [metric(m, "mig", 0.3 if m == weak else 0.5) for m in WEAK]
+        for free in FREE:
+            yield "002-7", [*least, metric(free, "mig", 0.29)], metric(free, "mig", 0.31)
+    order = [metric("Swap", "mig", 0.5), metric("Ada-GVAE", "mig", 0.4), metric("Ada-ML-VAE", "mig", 0.3)]
+    yield "002-8", order, metric("Ada-ML-VAE", "mig", 0.41)
+    yield "002-8", order, metric("Ada-GVAE", "mig", 0.51)
+    by_chance = {"angle": 0.25, "background": 0.34, "colour": 0.17}
+    for data, factor in ((TURNED, "angle"), *product((TURNED, COLORED), ("background", "colour"))):
+        chance = by_chance[factor]
+        yield "002-11", [probe(data, "p", factor, chance + 0.09)], probe(data, "p", factor, chance + 0.11)
+        yield "002-11", [probe(data, "n", factor, chance + 0.26)], probe(data, "n", factor, chance + 0.24)
+    for data in (TURNED, COLORED):
+        yield "002-11", [probe(data, "n", "digit", 0.94)], probe(data, "n", "digit", 0.96)
+
+
+def verdict(claim: str, *changes: Change) -> str:
+    r = Results(changed(results(holds=True), *changes))
+    part = {"002-4": angle_claim, "002-5": scheme_claim, "002-11": block_claim}.get(claim)
+    found = [part(r)] if part else colour_claims(r) if claim < "002-4" else shape_claims(r)
+    return next(c.verdict for c in found if c.id == claim)
+
+
+def test_every_condition_of_a_claim_can_turn_it() -> None:
+    for claim, numbers, last in turns():
+        told = verdict(claim, *numbers), verdict(claim, *numbers, last)
+        assert told == ("shown", "not shown"), (claim, last)
 
 
 def test_one_seed_decides_nothing() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from itertools import product
 from pathlib import Path
 
@@ -13,7 +14,8 @@ import pytest
 from unbraid.reproduce import unsupervised
 from unbraid.reproduce.results import Claim, Record, Table, positive, publish
 from unbraid.reproduce.unsupervised_figures import draw
-from unbraid.reproduce.unsupervised_more import impossibility_claim
+from unbraid.reproduce.unsupervised_more import capacity_claim, impossibility_claim
+from unbraid.run import Plan, Run
 
 OBJECTIVES = ["annealed_vae", "beta_vae", "beta_tcvae", "dip_vae dip_variant=i", "dip_vae dip_variant=ii", "factor_vae"]
 
@@ -83,6 +85,45 @@ def test_a_trend_that_a_third_of_the_objectives_contradict_is_unclear() -> None:
 def test_the_theorem_is_shown_by_numbers() -> None:
     claim = impossibility_claim()
     assert claim.verdict == "shown", claim.ours
+
+
+SIZES = {"shape": 3, "scale": 2, "orientation": 4, "posX": 4, "posY": 4}
+Stages = tuple[dict[str, float], dict[str, float], dict[str, float]]  # after 100, 200 and 300 steps
+EARLY = {"posX": 1.0, "posY": 1.0}  # factor that a latent holds -> nats that the latent has
+
+
+def capacity(folder: Path, seeds: Sequence[Stages]) -> Claim:
+    """The claim of runs with what they hold at each stage, for each seed; all factors are independent."""
+    factors = np.stack(np.meshgrid(*map(np.arange, SIZES.values()), indexing="ij"), -1).reshape(-1, 5)
+    rows = []
+    for seed, stages in enumerate(seeds):
+        for steps, held in zip((100, 200, 300), stages, strict=True):
+            run = Run.create(folder, Plan("annealed_vae", {}, "dsprites", {}, {}, steps, 64, seed))
+            codes = np.stack([factors[:, list(SIZES).index(name)] for name in held] or [0 * factors[:, 0]], 1)
+            kl = np.array([*held.values()] or [0.0])
+            run.write_arrays(
+                "codes.npz", codes_z=codes.astype(float), kl_z=kl, factors=factors, factor_names=np.array(list(SIZES))
+            )
+            rows.append({"run": run.path.name, "steps": steps, "seed": seed})
+    return capacity_claim(pd.DataFrame(rows[::-1]), folder)
+
+
+def test_the_position_is_known_before_the_other_factors_or_not(tmp_path: Path) -> None:
+    """Each position has log 4 nats, the shape log 3; a latent of less than 0.1 nats tells nothing."""
+    later = {**EARLY, "orientation": 1.0}
+    claim = capacity(tmp_path / "a", [({"shape": 0.09}, EARLY, later), ({}, {"posX": 0.11, "shape": 1.0}, later)])
+    assert (claim.verdict, claim.seeds) == ("unclear", 2)
+    assert (claim.low, claim.high) == pytest.approx((np.log(2) - np.log(3), np.log(4)), abs=1e-9)
+    assert claim.ours.endswith("factor: +0.00 at step 100, +0.49 at step 200, +0.00 at step 300")
+    cases: dict[str, list[Stages]] = {
+        "shown": [({}, EARLY, later), ({}, {"posX": 1.0}, {})],
+        "not shown": [({"scale": 1.0}, EARLY, EARLY)] * 2,
+        "unclear": [({}, {}, {})],
+        "shown, since a mean of .17 nats is nothing": [({"scale": 1.0}, EARLY, later), *[({}, EARLY, later)] * 3],
+        "unclear, since a mean of .35 nats decides": [({}, {"posX": 1.0}, EARLY), ({}, {}, EARLY)],
+    }
+    for told, seeds in cases.items():
+        assert capacity(tmp_path / told, seeds).verdict == told.split(",")[0]
 
 
 def test_an_interval_decides() -> None:

@@ -149,9 +149,11 @@ def _trusted(
         rows = _resampled(parts, draw)
         with suppress(Problem):  # a sample that lost a rare value of a factor
             replicas.append(value(codes[rows], None if factors is None else factors[rows], draw).value)
-    how = f"{times} bootstrap samples" + (" (training and test rows apart)" if len(parts) > 1 else "")
-    low, high = _interval(found, [r for r in replicas if np.isfinite(r)])
-    return replace(found, low=low, high=high, params={**found.params, "interval": how if times else None})
+    used = [r for r in replicas if np.isfinite(r)]
+    low, high = _interval(found, used)
+    how = f"{len(used)} bootstrap samples" if len(used) == times else f"{len(used)} of {times} bootstrap samples"
+    how += " (training and test rows apart)" if len(parts) > 1 else ""
+    return replace(found, low=low, high=high, params={**found.params, "interval": None if low is None else how})
 
 
 def _resampled(parts: list[int], rng: np.random.Generator) -> Ints:
