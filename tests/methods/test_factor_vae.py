@@ -134,9 +134,3 @@ def test_a_trained_critic_measures_the_total_correlation() -> None:
 def test_one_image_cannot_be_halved() -> None:
     with pytest.raises(Problem, match="it must be at least 2, and is 1"):
         build(second_batch=True).losses(Images(batch().index[:1], batch().x[:1]), 0)
-
-
-def test_the_critic_has_its_own_rate_and_moments() -> None:
-    groups = FactorVAE(Squares().spec, width=4, critic_width=8, lr=1e-2, critic_lr=1e-3).groups()
-    assert (groups["model"].lr, groups["model"].betas) == (1e-2, (0.9, 0.999))
-    assert (groups["critic"].lr, groups["critic"].betas) == (1e-3, (0.5, 0.9))
