@@ -91,6 +91,7 @@ def test_idx_and_norb_give_back_what_was_written(tmp_path: Path, pack: Callable[
 @fuzz
 @given(changes=edits, cut=st.integers(0, 80), zipped=st.booleans())
 @example(changes=[(0, 0)], cut=80, zipped=False)
+@example(changes=[(11, 3), (15, 4)], cut=80, zipped=False)  # another shape of the same size
 def test_mutated_idx(tmp_path: Path, changes: list[tuple[int, int]], cut: int, zipped: bool) -> None:
     data = mutated(idx(PIXELS), changes, 16)[: 76 - cut if cut < 20 else 76]
     file = tmp_path / "data"
@@ -110,6 +111,7 @@ def test_idx_header_that_lies_about_its_size(tmp_path: Path, changes: list[tuple
 @fuzz
 @given(changes=edits, zipped=st.booleans())
 @example(changes=[(0, 0x55)], zipped=False)
+@example(changes=[(12, 3), (16, 4)], zipped=False)  # another shape of the same size
 def test_mutated_norb(tmp_path: Path, changes: list[tuple[int, int]], zipped: bool) -> None:
     data = mutated(norb(PIXELS), changes, 20)
     file = tmp_path / "data"
