@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         for item in items:
             if "slow" in item.keywords:
                 item.add_marker(pytest.mark.skip(reason="slow: give --slow"))
+
+
+@pytest.fixture(autouse=True, scope="session")
+def data_root_of_the_tests(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """No test reads or fills the data root of whoever runs it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("UNBRAID_DATA", str(tmp_path_factory.mktemp("data")))
+        yield
 
 
 @pytest.fixture

@@ -234,6 +234,8 @@ def test_a_tiny_plan_goes_from_runs_to_the_page_and_is_not_repeated(
     for name, value in {"STEPS": 3, "BATCH": 8, "WIDTH": 2, "PROBE_ROWS": 30, "TEST_ROWS": 20, "SEEDS": counts}.items():
         monkeypatch.setattr(subembeddings, name, value)
     monkeypatch.setattr(api, "load_data", cards)
+    (tmp_path / "mnist").mkdir()
+    monkeypatch.setenv("UNBRAID_DATA", str(tmp_path))
     out, runs = tmp_path / "results", tmp_path / "runs"
     subembeddings.main(out, runs, workers=1)
     content = json.loads((out / "subembeddings.json").read_text())
