@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import math
+
 import pytest
 import torch
 import torch.nn.functional as F
@@ -105,6 +107,23 @@ def test_the_learnt_weight_approaches_the_quotient_of_the_distributions() -> Non
     w = mean.exp() / (drawn * mean.exp()).sum()
     torch.testing.assert_close(w, p.flatten() / drawn, atol=0.08, rtol=0)
     assert (p.flatten() / drawn - 1).abs().min() > 0.3
+
+
+def test_a_feature_that_does_nothing_solves_the_game_whatever_the_others_do() -> None:
+    """A limit of the paper's loss: one exchange in three leaves the image as it is, the others give images that no data
+    have. Weights that count the first alone bring L_adv to its least value, and no side gains by moving."""
+    p, broken = world().flatten(), 5  # images of the data, and images that are none
+    drawn = torch.cat([p / 3, torch.full((broken,), 2 / 3 / broken, dtype=torch.float64)])
+    real = torch.cat([p, torch.zeros(broken, dtype=torch.float64)])
+    judge = torch.cat([torch.zeros(len(p)), torch.full((broken,), -3.0)]).double().requires_grad_()
+    log_weight = torch.cat([torch.zeros(len(p)), torch.full((broken,), -40.0)]).double().requires_grad_()
+    loss = expected_loss(real, drawn, judge, log_weight)
+    assert loss.item() == pytest.approx(-math.log(4))
+    for gradient in torch.autograd.grad(loss, (judge, log_weight)):
+        torch.testing.assert_close(gradient, torch.zeros_like(gradient))
+    even = expected_loss(real, drawn, judge, torch.zeros_like(log_weight))
+    (towards,) = torch.autograd.grad(even, judge)
+    assert towards[len(p) :].abs().min() > 1e-3  # with weights of one the critic sees the broken images
 
 
 def small_net() -> nn.Module:

@@ -1,18 +1,20 @@
 from __future__ import annotations
 
 import json
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from PIL import Image
 
 from unbraid import api, catalogue
 from unbraid.reproduce import intervention, intervention_claims
-from unbraid.reproduce.intervention import CORRELATED, Setting, settings
+from unbraid.reproduce.intervention import CORRELATED, Setting, looks, settings
 from unbraid.reproduce.intervention_claims import best, claims, mixed_share
-from unbraid.reproduce.intervention_tables import PAPER, Results, rank_correlation, scores, weights
+from unbraid.reproduce.intervention_tables import PAPER, Results, bearing, rank_correlation, scores, weights
 
 
 def result(label: str, data: str, correlated: bool, seed: int, **values: float) -> dict[str, Any]:
@@ -130,6 +132,7 @@ def test_the_table_has_the_papers_numbers_beside_ours() -> None:
 def test_every_setting_is_a_run_that_can_be_built() -> None:
     plan = list(settings())
     assert len(plan) == 3 * (2 * 2 * 5 + 2 * 3)
+    plan += chain(*looks().values())
     assert len({json.dumps(vars(s), sort_keys=True) for s in plan}) == len(plan)
     for setting in plan:
         catalogue.check(catalogue.find("methods", setting.method), setting.arguments)
@@ -155,6 +158,58 @@ def test_the_variance_that_weights_should_have_is_that_of_p_over_the_product_of_
     assert "and 0.97 for correlated ones" in table.note
 
 
+def test_what_digits_bear_is_told_by_strength_and_for_runs_that_were_apart_before() -> None:
+    def digits(label: str, sigma: float, sap: float, apart: bool, variance: float | None = None) -> dict[str, Any]:
+        made = result(label, "cmnist", sigma < 1000, 0, dci=0.5, sap=sap)
+        made["scores"]["sap"]["parts"]["per_factor"] = [0.4, 0.5 if apart else 0.05]
+        return {**made, "sigma": sigma, "weight_variance": variance}
+
+    found = [digits("intervention", 1000.0, 0.5, True, 0.1), digits("intervention", 0.2, 0.1, False, 2.0)]
+    found += [digits("FactorVAE 10", 1000.0, 0.3, False), digits("FactorVAE 10", 0.2, 0.2, False)]
+    weaker = [digits("intervention", 0.4, 0.4, True, 0.3), digits("FactorVAE 10", 0.4, 0.25, False)]
+    kept = [digits("intervention", 0.2, 0.45, True, 0.2), digits("intervention", 0.2, 0.35, False, 0.4)]
+    assert bearing(Results(found), weaker, kept).rows == [
+        ["intervention", "random", "independent", "0.50", "0.50", "1 of 1", "0.10", "0.00"],
+        ["intervention", "random", 0.4, "0.40", "0.50", "1 of 1", "0.30", "0.22"],
+        ["intervention", "random", 0.2, "0.10", "0.50", "0 of 1", "2.00", "0.97"],
+        ["FactorVAE 10", "random", "independent", "0.30", "0.50", "0 of 1", "", ""],
+        ["FactorVAE 10", "random", 0.4, "0.25", "0.50", "0 of 1", "", ""],
+        ["FactorVAE 10", "random", 0.2, "0.20", "0.50", "0 of 1", "", ""],
+        [
+            "intervention",
+            "those of independent factors",
+            0.2,
+            "0.40 (0.35 to 0.45)",
+            "0.50 (0.50 to 0.50)",
+            "1 of 2",
+            "0.30 (0.20 to 0.40)",
+            "0.97",
+        ],
+    ]
+
+
+def test_a_run_that_was_apart_before_begins_with_the_weights_of_that_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(intervention, "STEPS", 2)
+    monkeypatch.setattr(intervention, "evaluate", lambda *_: {})
+    begun: list[dict[str, torch.Tensor]] = []
+    fit = api.fit
+
+    def watched(method: Any, *given: Any, **named: Any) -> Any:
+        begun.append({name: value.clone() for name, value in method.state_dict().items()})
+        return fit(method, *given, **named)
+
+    monkeypatch.setattr(api, "fit", watched)
+    small = {"width": 4, "critic_width": 4, "features": 2, "inner_steps": 1}
+    setting = Setting("intervention", "intervention_ae", small, "dsprites", CORRELATED, 0, 1, begun=1000.0)
+    again = intervention.work(setting, tmp_path)
+    before = api.load_run(str(next(tmp_path.glob("intervention_ae*")))).state_dict()
+    assert again["sigma"] == CORRELATED
+    assert all(torch.equal(value, before[name]) for name, value in begun[1].items())
+    assert not all(torch.equal(value, before[name]) for name, value in begun[0].items())
+
+
 def test_a_tiny_plan_goes_from_runs_to_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every table and picture is made, of sprites that stand for all three sets, and no run is made twice."""
     small = {"width": 4, "critic_width": 4}
@@ -176,7 +231,9 @@ def test_a_tiny_plan_goes_from_runs_to_the_page(tmp_path: Path, monkeypatch: pyt
     replaced = {"SEEDS": (0,), "STEPS": 2, "FEWER": 2, "POINTS": 150, "DATA": {"shapes3d": {}}}
     replaced |= {
         "METHODS": {"shapes3d": methods},
-        "LONGER": {"shapes3d": 3},
+        "LONGER": [("shapes3d", "intervention", CORRELATED, 3), ("shapes3d", "FactorVAE 40", 1000.0, 4)],
+        "WEAKER": {"shapes3d": (0.4,)},
+        "KEPT": ("shapes3d",),
         "DCI": {"shapes3d": {}},
         "SAP": {"shapes3d": {}},
         "FLOWERS": {**small, "features": 2, "dims": 2},
@@ -193,8 +250,19 @@ def test_a_tiny_plan_goes_from_runs_to_the_page(tmp_path: Path, monkeypatch: pyt
         assert title in page
     line = next(line for line in page.split("Variance of the importance weights")[1].splitlines() if "shapes3d" in line)
     assert all(float(number) >= 0 for number in line.split("|")[2:4])  # there with both kinds of factors
-    rows = [line.split("|") for line in page.split("and more steps")[1].splitlines() if line.startswith("| shapes3d")]
-    assert [row[3].strip() for row in rows[:2]] == ["2", "3"]
+    rows = [line.split(" | ") for line in page.split("## More steps")[1].splitlines() if line.startswith("| shapes3d")]
+    assert [row[2:5] for row in rows[:4]] == [
+        ["correlated", "0", "2"],
+        ["correlated", "0", "3"],
+        ["independent", "0", "2"],
+        ["independent", "0", "4"],
+    ]
+    borne = page.split("how much correlation is borne")[1].split("##")[0]
+    sigmas = [line.split(" | ")[2] for line in borne.splitlines() if line.startswith(("| inter", "| Factor"))]
+    assert sigmas == ["independent", "0.4", "0.2"] * 2 + ["0.2"]
+    kept, fresh = (next(runs.glob(f"{folder}intervention_ae*")) for folder in ("kept/", ""))
+    starts = [json.loads((path / "run.json").read_text())["start"] for path in (kept, fresh)]
+    assert starts[0] != starts[1]
     names = ["importance_intervention_shapes3d", "traversals_factorvae_40_shapes3d", "traversals_flowers"]
     sizes = {}
     for name in [*names, "neighbours_flowers"]:

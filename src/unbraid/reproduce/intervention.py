@@ -14,6 +14,7 @@ import json
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -60,7 +61,14 @@ METHODS: dict[str, dict[str, tuple[str, dict[str, Any]]]] = {
     },
 }
 SHORTER = {("dsprites", "intervention"), ("dsprites", "InfoGAN-CR"), ("shapes3d", "InfoGAN-CR")}
-LONGER = {"dsprites": 4 * FEWER, "cmnist": 3 * STEPS}
+LONGER = [  # set, method, sigma, steps
+    ("dsprites", "intervention", CORRELATED, 4 * FEWER),
+    ("cmnist", "intervention", CORRELATED, 3 * STEPS),
+    ("cmnist", "FactorVAE 10", INDEPENDENT, 4 * STEPS),
+    ("cmnist", "FactorVAE 10", CORRELATED, 4 * STEPS),
+]
+WEAKER = {"cmnist": (0.4, 0.3)}  # sigma
+KEPT = ("cmnist",)
 FLOWERS: dict[str, Any] = {**OURS, "features": 3, "dims": 16, "lambda_1": 1.0, "lambda_2": 100.0}
 FLOWERS |= {"critic_layers": 2, "leak": 0.2}  # as in table 9
 DCI: dict[str, dict[str, Any]] = {  # random forests that predict a factor's number, depths as in the paper's appendix D
@@ -87,6 +95,7 @@ class Setting:
     sigma: float
     seed: int
     steps: int
+    begun: float | None = None  # sigma of the run of STEPS steps whose weights it begins with, in place of random ones
 
     @property
     def data_arguments(self) -> dict[str, Any]:
@@ -103,12 +112,28 @@ def settings() -> Iterator[Setting]:
                     yield Setting(label, method, arguments, data, sigma, seed, steps)
 
 
-def longer() -> list[Setting]:
-    """The intervention model with correlated factors and the first seed, to see what more steps do."""
-    return [
-        Setting("intervention", *METHODS[data]["intervention"], data, CORRELATED, SEEDS[0], steps)
-        for data, steps in LONGER.items()
-    ]
+def looks() -> dict[str, list[Setting]]:
+    """Runs on which no claim stands, to see why one does not hold.
+
+    More steps; weaker correlation; and whether a code that came apart with independent factors stays so.
+    """
+    return {
+        "longer": [
+            Setting(label, *METHODS[data][label], data, sigma, SEEDS[0], steps) for data, label, sigma, steps in LONGER
+        ],
+        "weaker": [
+            Setting(label, *METHODS[data][label], data, sigma, seed, STEPS)
+            for data, sigmas in WEAKER.items()
+            for label in METHODS[data]
+            for sigma in sigmas
+            for seed in SEEDS
+        ],
+        "kept": [
+            Setting("intervention", *METHODS[data]["intervention"], data, CORRELATED, seed, FEWER, INDEPENDENT)
+            for data in KEPT
+            for seed in SEEDS
+        ],
+    }
 
 
 def work(setting: Setting, runs: Path) -> dict[str, Any]:
@@ -116,19 +141,24 @@ def work(setting: Setting, runs: Path) -> dict[str, Any]:
     torch.set_num_threads(1)
     data = api.load_data(setting.data, **setting.data_arguments)
     method = api.build(setting.method, data, seed=setting.seed, **setting.arguments)
+    folder = runs
+    if setting.begun is not None:
+        first = work(replace(setting, sigma=setting.begun, steps=STEPS, begun=None), runs)
+        method.load_state_dict(api.load_run(first["path"]).state_dict())
+        folder = runs / "kept"
     start = time.process_time()
     run = api.fit(
-        method, data, steps=setting.steps, batch=BATCH, seed=setting.seed, out=str(runs), threads=1, show=False
+        method, data, steps=setting.steps, batch=BATCH, seed=setting.seed, out=str(folder), threads=1, show=False
     )
     found = run.path / "intervention.json"
     if not found.exists():
         trained = time.process_time() - start
         facts: dict[str, Any] = {"scores": evaluate(run, method, data, setting)}
-        facts |= {"label": setting.label, "data": setting.data, "correlated": setting.sigma == CORRELATED}
-        facts |= {"seed": setting.seed, "train_seconds": trained, "seconds": time.process_time() - start}
+        facts |= {"train_seconds": trained, "seconds": time.process_time() - start}
         run.write_json(found.name, facts)
-    facts = json.loads(found.read_text())
-    return {**facts, "path": str(run.path), "steps": setting.steps, "weight_variance": weight_variance(run.path)}
+    told = {"label": setting.label, "data": setting.data, "seed": setting.seed, "steps": setting.steps}
+    told |= {"sigma": setting.sigma, "correlated": setting.sigma != INDEPENDENT, "path": str(run.path)}
+    return {**json.loads(found.read_text()), **told, "weight_variance": weight_variance(run.path)}
 
 
 def weight_variance(path: Path) -> float | None:
@@ -181,7 +211,9 @@ def grow_flowers(runs: Path) -> Path | None:
 def main(out: Path, runs: Path, *, workers: int = 2) -> None:
     """Trains and evaluates what is missing, then writes intervention.md and intervention.json."""
     need_mnist(data_root())
-    plan = list(settings())
-    found = gather(work, [*plan, *longer()], runs, workers=workers)
-    page = record(found[: len(plan)], found[len(plan) :], out, grow_flowers(runs))
+    plan, more = list(settings()), looks()
+    found = gather(work, [*plan, *chain(*more.values())], runs, workers=workers)
+    rest = iter(found[len(plan) :])
+    looked = {name: [next(rest) for _ in group] for name, group in more.items()}
+    page = record(found[: len(plan)], looked, out, grow_flowers(runs))
     publish(page, out, "intervention", commits(found))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from itertools import chain
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -17,6 +17,8 @@ from unbraid.reproduce.intervention_tables import (
     SETS,
     Results,
     agreement,
+    apart_by_sap,
+    bearing,
     costs,
     digits,
     more_steps,
@@ -91,20 +93,20 @@ NOTES = {  # what was found where a claim does not hold
 judge, decide = partial(results.judge, notes=NOTES), partial(results.decide, notes=NOTES)
 
 
-def record(found: Sequence[Result], longer: Sequence[Result], out: Path, flowers: Path | None) -> Record:
+def record(found: Sequence[Result], looked: dict[str, list[Result]], out: Path, flowers: Path | None) -> Record:
     """The page of the experiment.
 
     Args:
-        longer: runs with more steps, on which no claim stands
+        looked: runs on which no claim stands: `longer`, `weaker`, `kept`
         flowers: a run on photographs, if there is one
     """
     r = Results(found)
-    checks = [more_steps(r, longer), weights(r), costs(r)]
+    checks = [more_steps(r, looked["longer"]), bearing(r, looked["weaker"], looked["kept"]), weights(r), costs(r)]
     return Record(
         title="Correlated factors, small: disentanglement by intervention",
         about=ABOUT,
         command="unbraid reproduce intervention",
-        seconds=sum(result["seconds"] for result in [*found, *longer]),
+        seconds=sum(result["seconds"] for result in chain(found, *looked.values())),
         claims=claims(r),
         tables=[*(scores(r, data) for data in SETS), digits(r), agreement(r), *checks],
         pictures=draw(found, out, flowers),
@@ -173,11 +175,6 @@ def of_digits(r: Results) -> Claim:
         *(values - 0.2 for values in start.values()),
         own - 0.5,
     )
-
-
-def apart_by_sap(parts: dict[str, Any], least: float = 0.1) -> bool:
-    """Whether two factors are told best by different features, each better by `least` than the other does."""
-    return len(set(parts["best_latent"])) == 2 and min(parts["per_factor"]) >= least
 
 
 def translation_agrees(r: Results) -> Claim:

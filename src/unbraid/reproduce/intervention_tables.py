@@ -127,12 +127,51 @@ def agreement(r: Results) -> Table:
 def more_steps(r: Results, longer: Sequence[Result]) -> Table:
     rows = []
     for long in longer:
-        same = [run for run in r.runs(long["data"], "intervention", True) if run["seed"] == long["seed"]]
+        same = [run for run in r.runs(long["data"], long["label"], long["correlated"]) if run["seed"] == long["seed"]]
         for run in (*same, long):
             numbers = [value(run, name) for name in (*METRICS, "translation")]
-            rows.append([run["data"], run["seed"], run["steps"], *numbers, run["weight_variance"]])
-    columns = ["data", "seed", "steps", *(m.upper() for m in METRICS), "translation", "variance of the weights"]
-    return Table("The intervention model with correlated factors and more steps", columns, rows)
+            kind = "correlated" if run["correlated"] else "independent"
+            rows.append([run["data"], run["label"], kind, run["seed"], run["steps"], *numbers, run["weight_variance"]])
+    columns = ["data", "method", "factors", "seed", "steps", *(m.upper() for m in METRICS), "translation"]
+    return Table("More steps", [*columns, "variance of the weights"], rows)
+
+
+def bearing(r: Results, weaker: Sequence[Result], kept: Sequence[Result]) -> Table:
+    rows: list[list[Any]] = []
+    for data, label in dict.fromkeys((run["data"], run["label"]) for run in weaker):
+        runs = [*r.runs(data, label), *(run for run in weaker if (run["data"], run["label"]) == (data, label))]
+        sigmas = sorted({run["sigma"] for run in runs}, reverse=True)
+        rows += [[label, "random", *_borne([run for run in runs if run["sigma"] == sigma])] for sigma in sigmas]
+    if kept:
+        rows.append([kept[0]["label"], "those of independent factors", *_borne(kept)])
+    note = (
+        "sigma: of the correlation; the smaller, the stronger. Apart: digit and hue are told best by features of their "
+        "own. The last row begins with the weights that the runs with independent factors ended with, and goes on "
+        "with correlated ones."
+    )
+    columns = ["method", "first weights", "sigma", "SAP", "DCI", "apart", "variance of the weights", "should be"]
+    return Table("Coloured digits: how much correlation is borne", columns, rows, note)
+
+
+def _borne(runs: Sequence[Result]) -> list[Any]:
+    """Of runs that have one sigma."""
+    sigma, correlated = runs[0]["sigma"], runs[0]["correlated"]
+    apart = sum(apart_by_sap(run["scores"]["sap"]["parts"]) for run in runs)
+    numbers = [cell([value(run, name) for run in runs]) for name in ("sap", "dci")]
+    variances = [run["weight_variance"] for run in runs if run["weight_variance"] is not None]
+    ideal = f"{variance_of_weights(sigma) if correlated else 0.0:.2f}" if variances else ""
+    return [sigma if correlated else "independent", *numbers, f"{apart} of {len(runs)}", cell(variances), ideal]
+
+
+def apart_by_sap(parts: dict[str, Any], least: float = 0.1) -> bool:
+    """Whether two factors are told best by different features, each better by `least` than the other does."""
+    return len(set(parts["best_latent"])) == 2 and min(parts["per_factor"]) >= least
+
+
+def variance_of_weights(sigma: float) -> float:
+    """Of p/p', where each exchange replaces one of two correlated factors with ten values each."""
+    p = correlation((10, 10), sigma)
+    return float((p**2 / np.outer(p.sum(1), p.sum(0))).sum() - 1)
 
 
 def weights(r: Results) -> Table:
@@ -140,12 +179,10 @@ def weights(r: Results) -> Table:
     for data in (*SETS, "cmnist"):
         kinds = [r.runs(data, "intervention", correlated) for correlated in (False, True)]
         rows.append([data, *(cell([run["weight_variance"] for run in runs]) for runs in kinds)])
-    p = correlation((10, 10), 0.2)
-    ideal = float((p**2 / np.outer(p.sum(1), p.sum(0))).sum() - 1)
     note = (
         "Of the intervention model at the end of training, with the weights' mean at one. It should be 0 for "
-        f"independent factors, and {ideal:.2f} for correlated ones where each exchange replaces one of the two, as on "
-        "digits; less where some replace neither. Far above that few exchanges count at all."
+        f"independent factors, and {variance_of_weights(0.2):.2f} for correlated ones where each exchange replaces one "
+        "of the two, as on digits; less where some replace neither. Far above that few exchanges count at all."
     )
     return Table("Variance of the importance weights", ["data", "independent", "correlated"], rows, note)
 
