@@ -162,13 +162,15 @@ def test_what_digits_bear_is_told_by_strength_and_for_runs_that_were_apart_befor
     def digits(label: str, sigma: float, sap: float, apart: bool, variance: float | None = None) -> dict[str, Any]:
         made = result(label, "cmnist", sigma < 1000, 0, dci=0.5, sap=sap)
         made["scores"]["sap"]["parts"]["per_factor"] = [0.4, 0.5 if apart else 0.05]
-        return {**made, "sigma": sigma, "weight_variance": variance}
+        return {**made, "sigma": sigma, "steps": 1500, "weight_variance": variance}
 
     found = [digits("intervention", 1000.0, 0.5, True, 0.1), digits("intervention", 0.2, 0.1, False, 2.0)]
     found += [digits("FactorVAE 10", 1000.0, 0.3, False), digits("FactorVAE 10", 0.2, 0.2, False)]
     weaker = [digits("intervention", 0.4, 0.4, True, 0.3), digits("FactorVAE 10", 0.4, 0.25, False)]
     kept = [digits("intervention", 0.2, 0.45, True, 0.2), digits("intervention", 0.2, 0.35, False, 0.4)]
-    assert bearing(Results(found), weaker, kept).rows == [
+    table = bearing(Results(found), weaker, kept)
+    assert table.note.endswith("with correlated ones for 1,500 steps.")
+    assert table.rows == [
         ["intervention", "random", "independent", "0.50", "0.50", "1 of 1", "0.10", "0.00"],
         ["intervention", "random", 0.4, "0.40", "0.50", "1 of 1", "0.30", "0.22"],
         ["intervention", "random", 0.2, "0.10", "0.50", "0 of 1", "2.00", "0.97"],

@@ -142,12 +142,11 @@ def bearing(r: Results, weaker: Sequence[Result], kept: Sequence[Result]) -> Tab
         runs = [*r.runs(data, label), *(run for run in weaker if (run["data"], run["label"]) == (data, label))]
         sigmas = sorted({run["sigma"] for run in runs}, reverse=True)
         rows += [[label, "random", *_borne([run for run in runs if run["sigma"] == sigma])] for sigma in sigmas]
-    if kept:
-        rows.append([kept[0]["label"], "those of independent factors", *_borne(kept)])
+    rows.append([kept[0]["label"], "those of independent factors", *_borne(kept)])
     note = (
         "sigma: of the correlation; the smaller, the stronger. Apart: digit and hue are told best by features of their "
         "own. The last row begins with the weights that the runs with independent factors ended with, and goes on "
-        "with correlated ones."
+        f"with correlated ones for {kept[0]['steps']:,} steps."
     )
     columns = ["method", "first weights", "sigma", "SAP", "DCI", "apart", "variance of the weights", "should be"]
     return Table("Coloured digits: how much correlation is borne", columns, rows, note)
