@@ -72,7 +72,10 @@ def test_values_that_cannot_be_are_refused(kind: str, name: str, given: dict[str
 
 
 def test_a_swap_model_may_do_without_classes() -> None:
-    catalogue.check(catalogue.find("methods", "swap_vae"), {"predictive": 0})
+    entry = catalogue.find("methods", "swap_vae")
+    catalogue.check(entry, {"predictive": 0})
+    with pytest.raises(Problem, match="predictive of swap_vae must be 0 or more"):
+        catalogue.check(entry, {"predictive": -1})
 
 
 @pytest.mark.parametrize(
