@@ -37,8 +37,8 @@ def parts() -> tuple[Any, Any, Any]:
     import torch
 
     from unbraid.data.batch import Images
-    from unbraid.data.dsprites import DSprites
-    from unbraid.data.sample import sampler
+    from unbraid.data.samplers import sampler
+    from unbraid.data.sets.dsprites import DSprites
     from unbraid.methods.beta_vae import BetaVAE
 
     table = DSprites()
@@ -82,7 +82,7 @@ def bare(steps: int) -> float:
 
 
 def unbraid(steps: int) -> float:
-    from unbraid.train import fit
+    from unbraid.train.fit import fit
 
     method, table, _ = parts()
     times: list[float] = []
@@ -96,7 +96,7 @@ def loop(steps: int) -> float:
     """Time of a bare loop over time of ours, on twin networks that take turns step by step in one process."""
     import torch
 
-    from unbraid.train import fit
+    from unbraid.train.fit import fit
 
     (method, table, draw), (twin, _, _) = parts(), parts()
     adam = torch.optim.Adam(twin.parameters(), lr=1e-4, fused=True)

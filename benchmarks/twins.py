@@ -14,17 +14,17 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from unbraid.data.cmnist import CMNIST
-from unbraid.data.color_dsprites import ColorDSprites
-from unbraid.data.colored_mnist import ColoredMNIST
-from unbraid.data.dsprites import DSprites
-from unbraid.data.grassy_mnist import GrassyMNIST
-from unbraid.data.mnist_stl10 import MNISTSTL10
-from unbraid.data.rotation_colored_mnist import RotationColoredMNIST
-from unbraid.data.scream_dsprites import ScreamDSprites
-from unbraid.data.shapes3d import Shapes3D
-from unbraid.data.show import contact_sheet, joint_picture
+from unbraid.data.sets.cmnist import CMNIST
+from unbraid.data.sets.color_dsprites import ColorDSprites
+from unbraid.data.sets.colored_mnist import ColoredMNIST
+from unbraid.data.sets.dsprites import DSprites
+from unbraid.data.sets.grassy_mnist import GrassyMNIST
+from unbraid.data.sets.mnist_stl10 import MNISTSTL10
+from unbraid.data.sets.rotation_colored_mnist import RotationColoredMNIST
+from unbraid.data.sets.scream_dsprites import ScreamDSprites
+from unbraid.data.sets.shapes3d import Shapes3D
 from unbraid.data.table import Grid, Table
+from unbraid.figures.data_sheet import contact_sheet, joint_picture
 
 PICTURES = Path(__file__).parents[1] / "docs" / "pictures"
 

@@ -8,10 +8,10 @@ import sys
 from torch import Tensor
 
 import unbraid
-from unbraid import nets
 from unbraid.data.batch import Images
 from unbraid.data.table import Spec
 from unbraid.methods.contract import Loss, Method, minimise
+from unbraid.nets import autoencoders as nets
 
 
 class SparseAutoencoder(Method[Images]):

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from unbraid import catalogue
-from unbraid.errors import Problem
+from unbraid.errors import UserError
 
 
 @pytest.mark.parametrize("kind", catalogue.KINDS)
@@ -32,16 +32,16 @@ def test_nothing_that_is_no_entry_is_listed() -> None:
 
 
 def test_the_nearest_name_is_suggested() -> None:
-    with pytest.raises(Problem, match="did you mean 'beta_vae'"):
+    with pytest.raises(UserError, match="did you mean 'beta_vae'"):
         catalogue.find("methods", "betavae")
-    with pytest.raises(Problem, match="did you mean 'beta'"):
+    with pytest.raises(UserError, match="did you mean 'beta'"):
         catalogue.check(catalogue.find("methods", "beta_vae"), {"betta": 1})
-    with pytest.raises(Problem, match=r"there are: .*dsprites"):
+    with pytest.raises(UserError, match=r"there are: .*dsprites"):
         catalogue.find("data", "zzz")
 
 
 def test_a_missing_argument_is_named_with_its_meaning() -> None:
-    with pytest.raises(Problem, match="images needs --path: "):
+    with pytest.raises(UserError, match="images needs --path: "):
         catalogue.check(catalogue.find("data", "images"), {})
 
 
@@ -67,14 +67,14 @@ def test_a_missing_argument_is_named_with_its_meaning() -> None:
     ],
 )
 def test_values_that_cannot_be_are_refused(kind: str, name: str, given: dict[str, Any], message: str) -> None:
-    with pytest.raises(Problem, match=message):
+    with pytest.raises(UserError, match=message):
         catalogue.check(catalogue.find(kind, name), given)
 
 
 def test_a_swap_model_may_do_without_classes() -> None:
     entry = catalogue.find("methods", "swap_vae")
     catalogue.check(entry, {"predictive": 0})
-    with pytest.raises(Problem, match="predictive of swap_vae must be 0 or more"):
+    with pytest.raises(UserError, match="predictive of swap_vae must be 0 or more"):
         catalogue.check(entry, {"predictive": -1})
 
 

@@ -10,8 +10,8 @@ from tests.toys import Squares
 from unbraid.api import build, fit, load_run, report, represent
 from unbraid.methods.swap_vae import SwapVAE
 from unbraid.metrics.class_blocks import score_classes
-from unbraid.run import Run
 from unbraid.scores import score_labelled
+from unbraid.train.run import Run
 
 
 class Labelled(Squares):

@@ -13,10 +13,10 @@ from tests.toys import Squares, batch_rows
 from unbraid import catalogue
 from unbraid.api import load_run
 from unbraid.data.batch import Batch
-from unbraid.data.sample import sampler
+from unbraid.data.samplers import sampler
+from unbraid.encode import images
 from unbraid.methods.contract import Method
-from unbraid.representation import images
-from unbraid.train import Trainer, fit
+from unbraid.train.fit import Trainer, fit
 
 NAMES = sorted(catalogue.entries("methods"))
 TRAINED = [name for name in NAMES if not catalogue.find("methods", name).traits.get("solved")]
@@ -172,7 +172,7 @@ def test_every_entry_and_argument_is_explained(kind: str) -> None:
 
 
 def test_argument_names_of_methods_data_and_training_do_not_collide() -> None:
-    training = {argument.name for argument in catalogue.signature("train.py", "fit")} | {"points", "data", "quiet"}
+    training = {argument.name for argument in catalogue.signature("train/fit.py", "fit")} | {"points", "data", "quiet"}
     methods = {a.name for entry in catalogue.entries("methods").values() for a in entry.arguments}
     data = {a.name for entry in catalogue.entries("data").values() for a in entry.arguments}
     drawing = {

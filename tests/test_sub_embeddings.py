@@ -9,8 +9,8 @@ import pytest
 
 from tests.methods.test_sub_supervised import Pairs
 from unbraid.api import build, fit, report, represent
-from unbraid.run import Run
 from unbraid.scores import score_slices
+from unbraid.train.run import Run
 
 
 @pytest.fixture(scope="module")

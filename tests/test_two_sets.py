@@ -13,9 +13,9 @@ import torch
 from tests.toys import Squares
 from unbraid.api import build, fit, load_run, report, represent
 from unbraid.data.batch import Images
-from unbraid.data.sample import sampler
-from unbraid.run import Run
+from unbraid.data.samplers import sampler
 from unbraid.scores import score, score_two_sets
+from unbraid.train.run import Run
 
 
 @pytest.fixture(scope="module")

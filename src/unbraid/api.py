@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from unbraid.loading import build, load_data, load_run
+from unbraid.encode import represent
 from unbraid.metrics.suite import score as score_arrays
 from unbraid.reports.page import report
-from unbraid.representation import represent
 from unbraid.scores import score, score_file
-from unbraid.train import fit
+from unbraid.train.fit import fit
+from unbraid.train.load import build, load_data, load_run
 
 __all__ = ["build", "fit", "load_data", "load_run", "report", "represent", "score", "score_arrays", "score_file"]

@@ -15,7 +15,7 @@ from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
 
-from unbraid.errors import Problem, unknown
+from unbraid.errors import UserError, unknown
 
 HERE = Path(__file__).parent
 NUMBERS: dict[str, tuple[type, str]] = {"int": (Integral, "a whole number"), "float": (Real, "a number")}
@@ -24,7 +24,10 @@ SIZES |= {"common", "salient", "nuisance", "adversary_steps", "hidden"}
 SIZES |= {"batch", "pairs", "bins"}  # of metrics
 COUNTS = {"predictive", "noise", "draw"}  # sizes that may be 0, and seeds of data
 KINDS = {"methods": "method", "data": "data set", "metrics": "metric"}
-FOLDERS = {"metrics": ("metrics", "model_metrics")}  # of a kind, where it is not the kind's name
+FOLDERS = {
+    "metrics": ("metrics", "metrics/model"),
+    "data": ("data/sets",),
+}  # where not the kind's name
 
 
 @dataclass(frozen=True)
@@ -49,7 +52,7 @@ class Entry:
 
     def load(self) -> Any:
         """The class or function itself."""
-        return getattr(importlib.import_module(f"unbraid.{self.folder}.{self.name}"), self.definition)
+        return getattr(importlib.import_module(f"unbraid.{self.folder.replace('/', '.')}.{self.name}"), self.definition)
 
 
 @cache
@@ -69,7 +72,7 @@ def find(kind: str, name: str) -> Entry:
 
 def of_models() -> tuple[str, ...]:
     """The metrics that need the model, not its codes alone."""
-    return tuple(name for name, entry in entries("metrics").items() if entry.folder == "model_metrics")
+    return tuple(name for name, entry in entries("metrics").items() if entry.folder == "metrics/model")
 
 
 def check(entry: Entry, given: dict[str, Any]) -> None:
@@ -80,7 +83,7 @@ def check(entry: Entry, given: dict[str, Any]) -> None:
             raise unknown(f"argument of {entry.name}", name, names)
     for argument in entry.arguments:
         if argument.required and argument.name not in given:
-            raise Problem(f"{entry.name} needs --{argument.name.replace('_', '-')}: {argument.meaning}")
+            raise UserError(f"{entry.name} needs --{argument.name.replace('_', '-')}: {argument.meaning}")
         if argument.name in given:
             _check_value(entry, argument, given[argument.name])
 
@@ -88,21 +91,21 @@ def check(entry: Entry, given: dict[str, Any]) -> None:
 def _check_value(entry: Entry, argument: Argument, value: Any) -> None:
     number, told = NUMBERS.get(argument.type, (object, ""))
     if not isinstance(value, number) or (told and isinstance(value, bool)):
-        raise Problem(f"{argument.name} of {entry.name} must be {told}, not {value!r}")
+        raise UserError(f"{argument.name} of {entry.name} must be {told}, not {value!r}")
     if argument.name in SIZES and isinstance(value, Integral) and value < 1:
-        raise Problem(f"{argument.name} of {entry.name} must be 1 or more, not {value}")
+        raise UserError(f"{argument.name} of {entry.name} must be 1 or more, not {value}")
     if argument.name in COUNTS and isinstance(value, Integral) and value < 0:
-        raise Problem(f"{argument.name} of {entry.name} must be 0 or more, not {value}")
+        raise UserError(f"{argument.name} of {entry.name} must be 0 or more, not {value}")
     if isinstance(value, Real) and told:
         if not math.isfinite(value):
-            raise Problem(f"{argument.name} of {entry.name} must be a finite number, not {value}")
+            raise UserError(f"{argument.name} of {entry.name} must be a finite number, not {value}")
         if (argument.name == "lr" or argument.name.endswith("_lr")) and value <= 0:
-            raise Problem(f"{argument.name} of {entry.name} must be more than 0, not {value}")
+            raise UserError(f"{argument.name} of {entry.name} must be more than 0, not {value}")
 
 
 def sampling(kind: str) -> tuple[Argument, ...]:
     """The keyword arguments of the sampler of a batch kind, by the record's name."""
-    return signature("data/sample.py", re.sub(r"(?<!^)(?=[A-Z])", "_", kind).lower())
+    return signature("data/samplers.py", re.sub(r"(?<!^)(?=[A-Z])", "_", kind).lower())
 
 
 def signature(file: str, function: str) -> tuple[Argument, ...]:

@@ -6,13 +6,13 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 
 
-class Problem(Exception):
+class UserError(Exception):
     """Something is wrong with what was asked for; the message says what, and what to do about it."""
 
 
-def unknown(kind: str, name: object, known: Iterable[str]) -> Problem:
+def unknown(kind: str, name: object, known: Iterable[str]) -> UserError:
     """A name that does not exist, with the nearest one that does."""
     names = sorted(set(known))
     close = get_close_matches(str(name), names, n=1, cutoff=0.6)
     hint = f"did you mean '{close[0]}'?" if close else f"there are: {', '.join(names) or 'none'}"
-    return Problem(f"no {kind} is called '{name}': {hint}")
+    return UserError(f"no {kind} is called '{name}': {hint}")

@@ -11,14 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unbraid import catalogue
-from unbraid.errors import Problem
+from unbraid.errors import UserError
 from unbraid.metrics.class_blocks import score_classes
 from unbraid.metrics.contract import Score
 from unbraid.metrics.sub_embeddings import compare_slices
 from unbraid.metrics.suite import DEFAULT
 from unbraid.metrics.suite import score as score_arrays
 from unbraid.metrics.two_sets import compare
-from unbraid.run import Run, read_arrays
+from unbraid.train.run import Run, read_arrays
 
 Units = list[int] | None
 Options = Mapping[str, Mapping[str, Any]]
@@ -45,7 +45,7 @@ def score(
     of_model = [name for name in metrics or () if name in catalogue.of_models()]
     of_codes = None if metrics is None else [name for name in metrics if name not in of_model]
     if metrics is not None and (unasked := set(options or {}) - set(metrics)):
-        raise Problem(f"options are given for '{unasked.pop()}', which is not among the metrics asked for")
+        raise UserError(f"options are given for '{unasked.pop()}', which is not among the metrics asked for")
     scores: dict[str, Score] = {}
     arrays = run.arrays("codes.npz") if metrics is None else {}
     if of_codes or (of_codes is None and not _just_classes(arrays)):
@@ -73,8 +73,8 @@ def _just_classes(arrays: dict[str, NDArray[Any]]) -> bool:
 
 
 def _measure(run: Run, metrics: list[str], seed: int, options: Options | None) -> dict[str, Score]:
-    from unbraid.loading import load_data, load_run  # torch is not needed for codes
-    from unbraid.model_metrics.contract import measure
+    from unbraid.metrics.model.contract import measure
+    from unbraid.train.load import load_data, load_run  # torch is not needed for codes
 
     data = load_data(run.plan.data, **run.plan.data_arguments)
     return measure(load_run(run.path), data.test or data, metrics=metrics, seed=seed, options=options)
@@ -90,13 +90,13 @@ def score_file(
 ) -> dict[str, Score]:
     """Scores an npz file with the arrays `codes` [n, d] (or `codes_<block>`) and `factors` [n, k]."""
     if of_model := set(metrics or ()) & set(catalogue.of_models()):
-        raise Problem(f"{of_model.pop()} needs the model, and {path} has codes alone: give a run's directory")
+        raise UserError(f"{of_model.pop()} needs the model, and {path} has codes alone: give a run's directory")
     for metric, given in (options or {}).items():
         catalogue.check(catalogue.find("metrics", metric), dict(given))
     arrays = read_arrays(Path(path))
     name, codes, units = _codes(arrays, block, Path(path))
     if "factors" not in arrays:
-        raise Problem(f"{path} has no array 'factors' [n, k]: there is nothing to score the codes against")
+        raise UserError(f"{path} has no array 'factors' [n, k]: there is nothing to score the codes against")
     if arrays["factors"].ndim == 2 and arrays["factors"].shape[1] == 0:
         return {}
     names = [str(factor) for factor in arrays["factor_names"]] if "factor_names" in arrays else None
@@ -158,10 +158,10 @@ def _codes(
     if block is None and "codes" in arrays:
         return "", arrays["codes"], None
     if not blocks and "codes" in arrays:
-        raise Problem(f"{path} has plain codes, which are not cut into blocks: leave out the block '{block}'")
+        raise UserError(f"{path} has plain codes, which are not cut into blocks: leave out the block '{block}'")
     if not blocks:
-        raise Problem(f"{path} has no array 'codes' [n, d]; it has: {', '.join(arrays) or 'nothing'}")
+        raise UserError(f"{path} has no array 'codes' [n, d]; it has: {', '.join(arrays) or 'nothing'}")
     if block is not None and block not in blocks:
-        raise Problem(f"{path} has no block '{block}'; it has: {', '.join(blocks)}")
+        raise UserError(f"{path} has no block '{block}'; it has: {', '.join(blocks)}")
     name = block or next(iter(blocks))
     return name, blocks[name], arrays[f"units_{name}"].tolist() if f"units_{name}" in arrays else None

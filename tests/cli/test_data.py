@@ -12,7 +12,7 @@ from PIL import Image
 
 from unbraid.cli import data
 from unbraid.cli.parser import Parser
-from unbraid.errors import Problem
+from unbraid.errors import UserError
 
 
 @pytest.fixture(autouse=True)
@@ -110,7 +110,7 @@ def test_show_refuses_before_it_draws(tmp_path: Path) -> None:
         (["shw"], "no command is called 'shw': did you mean 'show'"),
         (["show", "mnist"], "unbraid data fetch mnist"),
     ]:
-        with pytest.raises(Problem, match=message):
+        with pytest.raises(UserError, match=message):
             run(*words)
     assert [path.name for path in tmp_path.iterdir()] == ["mine"]
 
@@ -125,14 +125,14 @@ def test_fetch_of_what_is_there_and_what_has_no_address(
     assert run("fetch", "mnist", "--file", "t10k-labels-idx1-ubyte.gz") == 0
     assert capsys.readouterr().out.count("already there: ") == 1
     with pytest.raises(
-        Problem, match=r"no file of mnist is called 't10k-labels': did you mean 't10k-labels-idx1-ubyte\.gz'"
+        UserError, match=r"no file of mnist is called 't10k-labels': did you mean 't10k-labels-idx1-ubyte\.gz'"
     ):
         run("fetch", "mnist", "--file", "t10k-labels")
     assert run("fetch", "dsprites") == 0
     assert "needs no files" in capsys.readouterr().out
     with pytest.raises(
-        Problem, match=rf"celeba cannot be fetched: take img_align_celeba\.zip.* put that into {root}/celeba"
+        UserError, match=rf"celeba cannot be fetched: take img_align_celeba\.zip.* put that into {root}/celeba"
     ):
         run("fetch", "celeba_hats_glasses")
-    with pytest.raises(Problem, match="affectnet cannot be fetched: ask its authors"):
+    with pytest.raises(UserError, match="affectnet cannot be fetched: ask its authors"):
         run("fetch", "affectnet")

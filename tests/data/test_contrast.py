@@ -10,19 +10,19 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from unbraid.data import digits
-from unbraid.data.affectnet_emotions import AffectNetEmotions
 from unbraid.data.batch import TargetBackground
-from unbraid.data.celeba import ATTRIBUTES, CelebA
-from unbraid.data.celeba_hats_glasses import CelebAHatsGlasses
-from unbraid.data.cifar10 import CIFAR10, CLASSES
-from unbraid.data.grassy_mnist import GrassyMNIST
-from unbraid.data.photo_mnist import Photographs, PhotoMNIST
-from unbraid.data.sample import sampler
+from unbraid.data.compose import digits
+from unbraid.data.compose.texture import pieces
+from unbraid.data.samplers import sampler
+from unbraid.data.sets.affectnet_emotions import AffectNetEmotions
+from unbraid.data.sets.celeba import ATTRIBUTES, CelebA
+from unbraid.data.sets.celeba_hats_glasses import CelebAHatsGlasses
+from unbraid.data.sets.cifar10 import CIFAR10, CLASSES
+from unbraid.data.sets.grassy_mnist import GrassyMNIST
+from unbraid.data.sets.photo_mnist import Photographs, PhotoMNIST
+from unbraid.data.sets.two_folders import TwoFolders
 from unbraid.data.table import Table
-from unbraid.data.texture import pieces
-from unbraid.data.two_folders import TwoFolders
-from unbraid.errors import Problem
+from unbraid.errors import UserError
 
 RNG = np.random.default_rng(0)
 
@@ -125,7 +125,7 @@ def test_digits_are_mixed_with_photographs(tmp_path: Path, monkeypatch: pytest.M
     assert isinstance(table.background, Photographs)
     assert (np.bincount(table.values(rows)[:, 0]).tolist(), len(table.background)) == ([3] * 10, 20)
     assert not set(table.behind.chosen) & set(table.background.chosen)
-    with pytest.raises(Problem, match="30 targets and 31 backgrounds are more than the 60 photographs there are"):
+    with pytest.raises(UserError, match="30 targets and 31 backgrounds are more than the 60 photographs there are"):
         PhotoMNIST(path=str(tmp_path), per_class=3, photographs=31)
 
 
@@ -138,14 +138,14 @@ def test_grass_comes_from_the_root_or_from_a_photograph(root: Path) -> None:
 
 def test_what_cannot_be_mixed_is_said(tmp_path: Path) -> None:
     file = texture(tmp_path / "t.png", channels=1)
-    with pytest.raises(Problem, match="is called 'nonlinar': did you mean 'nonlinear'"):
+    with pytest.raises(UserError, match="is called 'nonlinar': did you mean 'nonlinear'"):
         GrassyMNIST(texture=file, combine="nonlinar")  # type: ignore[arg-type]
-    with pytest.raises(Problem, match="ratio is 2"):
+    with pytest.raises(UserError, match="ratio is 2"):
         GrassyMNIST(texture=file, ratio=2)
-    with pytest.raises(Problem, match="at least 1, not 0, 4986 and 1"):
+    with pytest.raises(UserError, match="at least 1, not 0, 4986 and 1"):
         GrassyMNIST(texture=file, per_class=0)
     Image.fromarray(np.zeros((90, 50), np.uint8)).save(tmp_path / "narrow.png")
-    with pytest.raises(Problem, match=r"narrow\.png is too small"):
+    with pytest.raises(UserError, match=r"narrow\.png is too small"):
         GrassyMNIST(texture=str(tmp_path / "narrow.png"))
 
 
@@ -186,7 +186,7 @@ def test_emotions_and_neutral_faces(root: Path) -> None:
     assert (shades(table.test), table.test.values(np.arange(1))[:, 0].tolist()) == ([120], [0])
     assert shades(table.test.background) == [90, 0]
     (folder / "training.csv").write_text(rows[0] + "\n")
-    with pytest.raises(Problem, match="affectnet_emotions found 0 target and 1 background rows: it needs both"):
+    with pytest.raises(UserError, match="affectnet_emotions found 0 target and 1 background rows: it needs both"):
         AffectNetEmotions()
 
 
@@ -200,7 +200,7 @@ def test_any_two_folders(tmp_path: Path) -> None:
     assert (shades(table), shades(table.background)) == ([10, 20], [30])
     assert (table.label, table.values(np.arange(2)).tolist(), "Labelled" in table.gives) == ("class", [[0], [1]], True)
     assert "Labelled" not in TwoFolders(target=less, background=less, size=8).gives
-    with pytest.raises(Problem, match=r"is in colour and .*grey is grey: set color to rgb or grey"):
+    with pytest.raises(UserError, match=r"is in colour and .*grey is grey: set color to rgb or grey"):
         TwoFolders(target=more, background=grey, size=8)
     assert TwoFolders(target=more, background=grey, size=8, color="grey").shape == (1, 8, 8)
 
@@ -221,5 +221,5 @@ def test_rows_of_both_folders_are_held_out(tmp_path: Path) -> None:
         assert (len(kept), len(held)) == (7, 5)
         assert sorted(shades(kept) + shades(held)) == [10 * i + first for i in range(12)]
         assert [int(Path(name).stem) for name in held.files] == [shade // 10 for shade in shades(held)]
-    with pytest.raises(Problem, match="count=12 would hold out 12 of the 12 rows"):
+    with pytest.raises(UserError, match="count=12 would hold out 12 of the 12 rows"):
         TwoFolders(target=str(tmp_path / "more"), background=str(tmp_path / "less"), size=8, test_rows=12)

@@ -8,8 +8,8 @@ import pytest
 from numpy.typing import NDArray
 from PIL import Image
 
-from unbraid.data.dsprites import DSprites
-from unbraid.errors import Problem
+from unbraid.data.sets.dsprites import DSprites
+from unbraid.errors import UserError
 
 FRAMES = Path(__file__).parents[3] / "shared/data/reference_frames/dsprites"
 
@@ -72,5 +72,5 @@ def test_moves_and_turns_as_the_factors_say() -> None:
 
 
 def test_refuses_pictures_that_are_too_small() -> None:
-    with pytest.raises(Problem, match="size is 4"):
+    with pytest.raises(UserError, match="size is 4"):
         DSprites(size=4)

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from unbraid.data.chance import uniform, uniform_bytes, words
-from unbraid.data.color_dsprites import ColorDSprites
-from unbraid.data.dsprites import DSprites
-from unbraid.data.noisy_dsprites import NoisyDSprites
-from unbraid.data.scream_dsprites import ScreamDSprites
+from unbraid.data.compose.row_noise import uniform, uniform_bytes, words
+from unbraid.data.sets.color_dsprites import ColorDSprites
+from unbraid.data.sets.dsprites import DSprites
+from unbraid.data.sets.noisy_dsprites import NoisyDSprites
+from unbraid.data.sets.scream_dsprites import ScreamDSprites
 from unbraid.data.table import Grid
-from unbraid.errors import Problem
+from unbraid.errors import UserError
 
 ROWS = np.random.default_rng(0).integers(0, 737_280, 400)
 INSIDE = DSprites().images(ROWS)[:, 0] == 255
@@ -86,10 +86,10 @@ def test_pieces_come_from_the_whole_picture(tmp_path: Path) -> None:
 
 def test_refuses_what_is_no_picture(tmp_path: Path) -> None:
     (tmp_path / "text.png").write_text("not a picture")
-    with pytest.raises(Problem, match=r"text\.png cannot be read as a picture"):
+    with pytest.raises(UserError, match=r"text\.png cannot be read as a picture"):
         ScreamDSprites(picture=str(tmp_path / "text.png"))
-    with pytest.raises(Problem, match=r"none\.png cannot be read"):
+    with pytest.raises(UserError, match=r"none\.png cannot be read"):
         ScreamDSprites(picture=str(tmp_path / "none.png"))
     Image.fromarray(np.zeros((20, 90), np.uint8)).save(tmp_path / "small.png")
-    with pytest.raises(Problem, match="too small"):
+    with pytest.raises(UserError, match="too small"):
         ScreamDSprites(picture=str(tmp_path / "small.png"))

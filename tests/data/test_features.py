@@ -8,9 +8,9 @@ import pytest
 
 from unbraid.data.batch import Images, TargetBackground
 from unbraid.data.features import Vectors
-from unbraid.data.sample import sampler
-from unbraid.data.two_folders import TwoFolders
-from unbraid.errors import Problem
+from unbraid.data.samplers import sampler
+from unbraid.data.sets.two_folders import TwoFolders
+from unbraid.errors import UserError
 
 
 def tables(folder: Path, **arrays: Any) -> TwoFolders:
@@ -75,5 +75,5 @@ def test_labels_in_an_npz_file_are_the_classes(tmp_path: Path) -> None:
     ],
 )
 def test_what_cannot_be_compared_is_said(tmp_path: Path, target: Any, message: str) -> None:
-    with pytest.raises(Problem, match=message):
+    with pytest.raises(UserError, match=message):
         tables(tmp_path, target=target, background=np.zeros((6, 4)))

@@ -15,10 +15,10 @@ from typing import Any
 
 import pytest
 
-from unbraid.data import fetch
-from unbraid.data.fetch import fetch_file
-from unbraid.data.sources import Download
-from unbraid.errors import Problem
+from unbraid.data.io import fetch
+from unbraid.data.io.downloads import Download
+from unbraid.data.io.fetch import fetch_file
+from unbraid.errors import UserError
 
 CONTENT = bytes(range(256)) * 4000
 
@@ -128,7 +128,7 @@ def test_continues_after_an_earlier_command(server: Server, root: Path) -> None:
     part.write_bytes(CONTENT[:1000])
     download = Download(f"{server.url}/a.bin", sha256(CONTENT))
     with pytest.raises(
-        Problem, match=r"a\.bin broke off \(it ended after 1,000 of 1,024,000 bytes\): .* after 1,000 bytes"
+        UserError, match=r"a\.bin broke off \(it ended after 1,000 of 1,024,000 bytes\): .* after 1,000 bytes"
     ):
         get(download, root)
     assert part.read_bytes() == CONTENT[:1000]
@@ -163,7 +163,7 @@ def test_starts_anew_where_the_server_knows_no_ranges(server: Server, root: Path
 def test_a_wrong_checksum_leaves_nothing(server: Server, root: Path) -> None:
     server.files["/a.bin"] = CONTENT
     for wrong in ("0" * 64, "0" * 32):
-        with pytest.raises(Problem, match=rf"a\.bin has the checksum [0-9a-f]+ instead of {wrong}: nothing is kept"):
+        with pytest.raises(UserError, match=rf"a\.bin has the checksum [0-9a-f]+ instead of {wrong}: nothing is kept"):
             get(Download(f"{server.url}/a.bin", wrong), root)
         assert files_in(root) == []
 
@@ -171,7 +171,7 @@ def test_a_wrong_checksum_leaves_nothing(server: Server, root: Path) -> None:
 def test_another_file_under_the_name_is_not_overwritten(server: Server, root: Path) -> None:
     (root / "toy").mkdir(parents=True)
     (root / "toy" / "a.bin").write_bytes(b"mine")
-    with pytest.raises(Problem, match=r"a\.bin is not the published file .* move it away"):
+    with pytest.raises(UserError, match=r"a\.bin is not the published file .* move it away"):
         get(Download(f"{server.url}/a.bin", sha256(CONTENT)), root)
     assert (root / "toy" / "a.bin").read_bytes() == b"mine"
     assert server.asked == []
@@ -179,17 +179,17 @@ def test_another_file_under_the_name_is_not_overwritten(server: Server, root: Pa
 
 def test_refusals_of_the_server(server: Server, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(
-        Problem, match=r"b\.bin answered 404 .*: put the file into .*toy by hand, or set UNBRAID_MIRROR"
+        UserError, match=r"b\.bin answered 404 .*: put the file into .*toy by hand, or set UNBRAID_MIRROR"
     ):
         get(Download(f"{server.url}/b.bin", sha256(b"")), root)
     assert len(server.asked) == 1
     server.fail = 503
-    with pytest.raises(Problem, match=r"b\.bin gives nothing \(503 Service Unavailable\): put the file into"):
+    with pytest.raises(UserError, match=r"b\.bin gives nothing \(503 Service Unavailable\): put the file into"):
         get(Download(f"{server.url}/b.bin", sha256(b"")), root)
     assert len(server.asked) == 1 + fetch.TRIES
     url = server.url
     server.server_close()
-    with pytest.raises(Problem, match=r"gives nothing \(.*refused"):
+    with pytest.raises(UserError, match=r"gives nothing \(.*refused"):
         get(Download(f"{url}/b.bin", sha256(b"")), root)
     assert files_in(root) == []
 
@@ -199,21 +199,21 @@ def test_a_disk_that_cannot_be_written(server: Server, root: Path) -> None:
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (500_000, before[1]))
     try:
-        with pytest.raises(Problem, match=r"a\.bin\.part cannot be written: File too large"):
+        with pytest.raises(UserError, match=r"a\.bin\.part cannot be written: File too large"):
             get(Download(f"{server.url}/a.bin", sha256(CONTENT)), root)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
     assert files_in(root) == ["toy/.a.bin.part"]
     assert get(Download(f"{server.url}/a.bin", sha256(CONTENT)), root)[0]
     (root / "file").write_bytes(b"")
-    with pytest.raises(Problem, match=r"root/file/toy cannot be written"):
+    with pytest.raises(UserError, match=r"root/file/toy cannot be written"):
         fetch_file("toy", Download(f"{server.url}/b.bin", ""), root / "file" / "toy", lambda *_: None)
 
 
 def test_a_disk_that_is_full(server: Server, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     server.files["/a.bin"] = CONTENT
     monkeypatch.setattr("shutil.disk_usage", lambda _: type("Usage", (), {"free": 1000}))
-    with pytest.raises(Problem, match=r"toy has not the 1,024,000 bytes free"):
+    with pytest.raises(UserError, match=r"toy has not the 1,024,000 bytes free"):
         get(Download(f"{server.url}/a.bin", sha256(CONTENT)), root)
 
 
@@ -223,7 +223,7 @@ def test_a_mirror_has_the_layout_of_the_data_root(server: Server, root: Path, mo
     assert get(Download("https://nowhere.invalid/deep/a.bin", sha256(CONTENT)), root)[0]
     for wrong in ("file:///etc", "ftp://x", "/srv"):
         monkeypatch.setenv("UNBRAID_MIRROR", wrong)
-        with pytest.raises(Problem, match=r"UNBRAID_MIRROR is '.*': it must start with http"):
+        with pytest.raises(UserError, match=r"UNBRAID_MIRROR is '.*': it must start with http"):
             get(Download("https://nowhere.invalid/b.bin", ""), root)
 
 
@@ -274,7 +274,7 @@ def test_unpacks_what_is_wanted_of_an_archive(server: Server, root: Path) -> Non
 def test_archives_that_reach_outside(server: Server, root: Path, bad: dict[str, Any], message: str) -> None:
     data = tar({**({"in/good": b"good"} if bad else {"other": b"x"}), **bad})
     server.files["/x.tgz"] = data
-    with pytest.raises(Problem, match=message):
+    with pytest.raises(UserError, match=message):
         get(Download(f"{server.url}/x.tgz", sha256(data), unpacks="in"), root)
     assert files_in(root.parent) == ["root/toy/.x.tgz.part"]
 
@@ -283,7 +283,7 @@ def test_a_corrupt_archive(server: Server, root: Path) -> None:
     data = tar({"in/a": random.Random(0).randbytes(10_000)})
     for broken in (data[:2000], b"no archive", b""):
         server.files["/x.tgz"] = broken
-        with pytest.raises(Problem, match=r"x\.tgz\.part is broken: expected a tar archive"):
+        with pytest.raises(UserError, match=r"x\.tgz\.part is broken: expected a tar archive"):
             get(Download(f"{server.url}/x.tgz", sha256(broken), unpacks="in"), root)
         assert files_in(root) == ["toy/.x.tgz.part"]
         (root / "toy" / ".x.tgz.part").unlink()

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from unbraid.data import arrays
-from unbraid.data.arrays import H5Rows, cached, npy, npz
-from unbraid.errors import Problem
+from unbraid.data.io import array_files as arrays
+from unbraid.data.io.array_files import H5Rows, cached, npy, npz
+from unbraid.errors import UserError
 
 PIXELS = np.random.default_rng(0).integers(0, 256, (5, 4, 3), dtype=np.uint8)
 
@@ -37,9 +37,9 @@ def test_a_pickle_is_refused_and_not_run(tmp_path: Path) -> None:
     evil = np.array([Payload(touched)], object)
     np.savez(tmp_path / "evil.npz", imgs=evil, good=PIXELS)
     np.save(tmp_path / "evil.npy", evil, allow_pickle=True)
-    with pytest.raises(Problem, match=r"imgs\.npy in .*evil\.npz holds Python objects, which are not unpickled"):
+    with pytest.raises(UserError, match=r"imgs\.npy in .*evil\.npz holds Python objects, which are not unpickled"):
         npz(tmp_path / "evil.npz", "imgs")
-    with pytest.raises(Problem, match=r"evil\.npy holds Python objects"):
+    with pytest.raises(UserError, match=r"evil\.npy holds Python objects"):
         npy(tmp_path / "evil.npy")
     assert np.array_equal(npz(tmp_path / "evil.npz", "good")["good"].load(), PIXELS)
     assert not touched.exists()
@@ -58,7 +58,7 @@ def test_npz_maps_loads_and_unpacks_alike(
     save(tmp_path / "x.npz", first=np.arange(9), second=np.asarray(wide, order=order))
     stored = npz(tmp_path / "x.npz")["second"]
     if order == "F" and in_memory == 0:
-        with pytest.raises(Problem, match=r"'second' in .* save it in C's order"):
+        with pytest.raises(UserError, match=r"'second' in .* save it in C's order"):
             stored.rows("x")
         return
     rows = np.array([49, 0, 7, 7])
@@ -77,7 +77,7 @@ def test_a_file_that_is_cut_off_while_it_is_open(tmp_path: Path) -> None:
     assert np.array_equal(read(np.array([4])), PIXELS[4:])
     file.write_bytes(file.read_bytes()[:-1])
     assert np.array_equal(read(np.array([3])), PIXELS[3:4])
-    with pytest.raises(Problem, match=r"x\.npy is broken: .*it ends before the end of row 4"):
+    with pytest.raises(UserError, match=r"x\.npy is broken: .*it ends before the end of row 4"):
         read(np.array([3, 4]))
 
 
@@ -90,7 +90,7 @@ def test_a_torn_npz_leaves_no_copy(tmp_path: Path, root: Path, monkeypatch: pyte
     data[50_000] ^= 255
     file.write_bytes(data)
     stored = npz(file, "images")["images"]
-    with pytest.raises(Problem, match=r"'images' in .*x\.npz"):
+    with pytest.raises(UserError, match=r"'images' in .*x\.npz"):
         stored.rows("x")
     assert list((root / "cache").iterdir()) == []
 
@@ -108,17 +108,17 @@ def test_a_copy_is_made_once_and_again_when_its_source_changes(tmp_path: Path, r
         assert copy(np.array([2, 0, 1])).tolist() == [[9, 9, 9], [1, 1, 1], [1, 1, 1]]
     source.write_bytes(b"longer")
     assert cached("it", [source], (3, 3), parts)(np.array([0]))[0, 0] == 2
-    with pytest.raises(Problem, match="promises"):
+    with pytest.raises(UserError, match="promises"):
         cached("short", [source], (5, 3), parts)
 
 
 def test_a_copy_that_the_disk_has_no_room_for(tmp_path: Path, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     source = tmp_path / "source"
     source.touch()
-    with pytest.raises(Problem, match="bytes free"):
+    with pytest.raises(UserError, match="bytes free"):
         cached("huge", [source], (1 << 62,), lambda: [])
     monkeypatch.setenv("UNBRAID_DATA", str(source))
-    with pytest.raises(Problem, match=r"source/cache/.* cannot be written"):
+    with pytest.raises(UserError, match=r"source/cache/.* cannot be written"):
         cached("it", [source], (1,), lambda: [np.zeros(1, np.uint8)])
 
 
@@ -141,11 +141,11 @@ def test_h5_rows_in_any_order_and_what_is_refused(tmp_path: Path) -> None:
         ("group", (20, 4, 4, 3), "uint8"): "is not an array in the file itself",
     }
     for arguments, message in refused.items():
-        with pytest.raises(Problem, match=message):
+        with pytest.raises(UserError, match=message):
             H5Rows(file, *arguments)
-    with pytest.raises(Problem, match="is not an array in the file itself"):
+    with pytest.raises(UserError, match="is not an array in the file itself"):
         H5Rows(outer, "images", (20, 4, 4, 3), "uint8")
     cut = tmp_path / "cut.h5"
     cut.write_bytes(file.read_bytes()[:3000])
-    with pytest.raises(Problem, match=r"cut\.h5 is broken"):
+    with pytest.raises(UserError, match=r"cut\.h5 is broken"):
         H5Rows(cut, "images", (20, 4, 4, 3), "uint8")

@@ -12,15 +12,15 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from unbraid.data import backgrounds
 from unbraid.data.batch import Views
-from unbraid.data.cifar10 import CIFAR10, CLASSES
-from unbraid.data.labels import Classed
-from unbraid.data.mnist import MNIST
-from unbraid.data.sample import sampler
-from unbraid.data.stl10 import STL10
+from unbraid.data.classed import Classed
+from unbraid.data.compose import photographs as backgrounds
+from unbraid.data.samplers import sampler
+from unbraid.data.sets.cifar10 import CIFAR10, CLASSES
+from unbraid.data.sets.mnist import MNIST
+from unbraid.data.sets.stl10 import STL10
 from unbraid.data.table import Bytes, Factor, Rows, Table
-from unbraid.errors import Problem
+from unbraid.errors import UserError
 
 RNG = np.random.default_rng(0)
 
@@ -76,7 +76,7 @@ def test_mnist_raw_under_both_names(shared: Path, root: Path, mark: str) -> None
 
 def test_mnist_refused(shared: Path, root: Path) -> None:
     with pytest.raises(
-        Problem, match=r"mnist/train-images-idx3-ubyte\.gz does not exist: run `unbraid data fetch mnist`"
+        UserError, match=r"mnist/train-images-idx3-ubyte\.gz does not exist: run `unbraid data fetch mnist`"
     ):
         MNIST()
     shutil.copytree(shared / "data/mnist", root / "mnist")
@@ -85,14 +85,14 @@ def test_mnist_refused(shared: Path, root: Path) -> None:
     whole = gzip.decompress(labels.read_bytes())
     labels.chmod(0o600)
     labels.write_bytes(gzip.compress(whole[:8] + b"\x0a" + whole[9:], 1))
-    with pytest.raises(Problem, match=r"train-labels-idx1-ubyte\.gz has the label 10, which is not a digit"):
+    with pytest.raises(UserError, match=r"train-labels-idx1-ubyte\.gz has the label 10, which is not a digit"):
         MNIST()
     labels.write_bytes((root / "mnist" / "t10k-labels-idx1-ubyte.gz").read_bytes())
-    with pytest.raises(Problem, match=r"has shape \(10000,\) instead of \(60000,\)"):
+    with pytest.raises(UserError, match=r"has shape \(10000,\) instead of \(60000,\)"):
         MNIST()
-    with pytest.raises(Problem, match="no split is called 'tset': did you mean 'test'"):
+    with pytest.raises(UserError, match="no split is called 'tset': did you mean 'test'"):
         MNIST(split="tset")  # type: ignore[arg-type]
-    with pytest.raises(Problem, match="size is 0"):
+    with pytest.raises(UserError, match="size is 0"):
         MNIST(path=str(shared / "data/mnist"), size=0)
 
 
@@ -111,7 +111,7 @@ def test_stl10(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     train = write_stl(folder, "train", [3, 9, 0, 3])
     test = write_stl(folder, "test", [1, 2])
     unlabeled = write_stl(folder, "unlabeled", [0, 0, 0])
-    with pytest.raises(Problem, match=r"train_X\.bin has 110,592 bytes instead of 138,240,000 \(5,000 records\)"):
+    with pytest.raises(UserError, match=r"train_X\.bin has 110,592 bytes instead of 138,240,000 \(5,000 records\)"):
         STL10()
     monkeypatch.setattr(STL10, "counts", (("train", 4), ("test", 2), ("unlabeled", 3)))
     table = STL10()
@@ -126,7 +126,7 @@ def test_stl10(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert (free.gives, free.factors, free.spec.classes) == (("Images",), (), 0)
     with (folder / "test_y.bin").open("ab") as file:
         file.write(b"\1")
-    with pytest.raises(Problem, match=r"test_y\.bin has 3 bytes instead of 2"):
+    with pytest.raises(UserError, match=r"test_y\.bin has 3 bytes instead of 2"):
         STL10()
 
 
@@ -137,7 +137,7 @@ def test_cifar10_binary(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     records[:, :, 0] %= 10
     for name, batch in zip([*(f"data_batch_{i}" for i in range(1, 6)), "test_batch"], records, strict=True):
         (folder / f"{name}.bin").write_bytes(batch.tobytes())
-    with pytest.raises(Problem, match=r"data_batch_1\.bin has 12,292 bytes instead of 30,730,000 \(10,000 records\)"):
+    with pytest.raises(UserError, match=r"data_batch_1\.bin has 12,292 bytes instead of 30,730,000 \(10,000 records\)"):
         CIFAR10()
     monkeypatch.setattr(CIFAR10, "per_file", 4)
     for table in (CIFAR10(), CIFAR10(path=str(folder))):
@@ -146,7 +146,7 @@ def test_cifar10_binary(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         assert table.test is not None
         assert np.array_equal(every(table.test), records[5, :, 1:].reshape(4, 3, 32, 32))
     (folder / "data_batch_3.bin").unlink()
-    with pytest.raises(Problem, match=r"data_batch_3\.bin does not exist"):
+    with pytest.raises(UserError, match=r"data_batch_3\.bin does not exist"):
         CIFAR10()
 
 
@@ -179,16 +179,16 @@ def test_cifar10_zip_in_the_root(root: Path, tmp_path: Path, monkeypatch: pytest
 
 
 def test_cifar10_refused(tmp_path: Path, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(Problem, match="root/cifar10 does not exist: run `unbraid data fetch cifar10`"):
+    with pytest.raises(UserError, match="root/cifar10 does not exist: run `unbraid data fetch cifar10`"):
         CIFAR10()
-    with pytest.raises(Problem, match=r"none\.zip does not exist"):
+    with pytest.raises(UserError, match=r"none\.zip does not exist"):
         CIFAR10(path=str(tmp_path / "none.zip"))
     write_cifar_files(tmp_path / "a")
-    with pytest.raises(Problem, match="has 2 files in train/airplane instead of 5,000"):
+    with pytest.raises(UserError, match="has 2 files in train/airplane instead of 5,000"):
         CIFAR10(path=str(tmp_path / "a"))
     monkeypatch.setattr(CIFAR10, "per_class", (("train", 2), ("test", 1)))
     write_cifar_files(tmp_path / "b", "train/zebra/1.png")
-    with pytest.raises(Problem, match="has 1 files in train/zebra instead of 0"):
+    with pytest.raises(UserError, match="has 1 files in train/zebra instead of 0"):
         CIFAR10(path=str(tmp_path / "b"))
 
 

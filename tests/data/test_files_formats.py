@@ -18,11 +18,11 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.io import savemat
 
-from unbraid.data.arrays import npy, npz
-from unbraid.data.cifar10 import read_batches
-from unbraid.data.files import read_idx, read_mat, read_norb, read_raw
-from unbraid.data.stl10 import read_labels
-from unbraid.errors import Problem
+from unbraid.data.io.array_files import npy, npz
+from unbraid.data.io.formats import read_idx, read_mat, read_norb, read_raw
+from unbraid.data.sets.cifar10 import read_batches
+from unbraid.data.sets.stl10 import read_labels
+from unbraid.errors import UserError
 
 PIXELS = np.random.default_rng(0).integers(0, 256, (5, 4, 3), dtype=np.uint8)
 fuzz = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -69,7 +69,7 @@ def right_or_refused(read: Callable[[], NDArray[Any]], file: Path, whole: bytes,
     with little_memory():
         try:
             assert np.array_equal(read(), PIXELS)
-        except Problem as problem:
+        except UserError as problem:
             assert data != whole
             assert str(file) in str(problem)
 
@@ -104,7 +104,7 @@ def test_mutated_idx(tmp_path: Path, changes: list[tuple[int, int]], cut: int, z
 def test_idx_header_that_lies_about_its_size(tmp_path: Path, changes: list[tuple[int, int]]) -> None:
     file = tmp_path / "data"
     file.write_bytes(mutated(idx(PIXELS), changes, 16))
-    with little_memory(), suppress(Problem):
+    with little_memory(), suppress(UserError):
         assert read_idx(file).tobytes() == PIXELS.tobytes()
 
 
@@ -165,7 +165,7 @@ def test_mutated_cifar(tmp_path: Path, place: int, value: int, cut: int) -> None
     good = cut == 0 and records[:, 0].max() <= 9
     try:
         read, labels = read_batches(paths, 3)
-    except Problem as problem:
+    except UserError as problem:
         assert not good
         assert str(tmp_path) in str(problem)
     else:
@@ -185,12 +185,12 @@ def test_mat_is_looked_at_before_it_is_read(tmp_path: Path) -> None:
         ("labels", (4, 3), "int32"),
         ("name", (1,), ""),
     ]:
-        with pytest.raises(Problem, match=r"x\.mat"):
+        with pytest.raises(UserError, match=r"x\.mat"):
             read_mat(file, key, shape, dtype)
     whole = file.read_bytes()
     for data in (b"", b"not a mat file", whole[:150], b"\0" * 400, whole[:128] + b"\xff" * 200):
         file.write_bytes(data)
-        with pytest.raises(Problem, match=r"x\.mat"):
+        with pytest.raises(UserError, match=r"x\.mat"):
             read_mat(file, "labels", (4, 3))
 
 
@@ -199,7 +199,7 @@ def test_sentences_name_the_file_and_what_was_expected(tmp_path: Path) -> None:
 
     def says(data: bytes, message: str) -> None:
         file.write_bytes(data)
-        with pytest.raises(Problem, match=f"train-labels-idx1-ubyte {message}"):
+        with pytest.raises(UserError, match=f"train-labels-idx1-ubyte {message}"):
             read_idx(file, (5, 4, 3))
 
     whole = idx(PIXELS)
@@ -211,10 +211,10 @@ def test_sentences_name_the_file_and_what_was_expected(tmp_path: Path) -> None:
     says(idx(PIXELS, 9), "holds int8 instead of uint8")
     says(gzip.compress(whole)[:-12], "is broken")
     file.unlink()
-    with pytest.raises(Problem, match="train-labels-idx1-ubyte does not exist"):
+    with pytest.raises(UserError, match="train-labels-idx1-ubyte does not exist"):
         read_idx(file)
     file.mkdir()
-    with pytest.raises(Problem, match=r"train-labels-idx1-ubyte is broken: .*directory"):
+    with pytest.raises(UserError, match=r"train-labels-idx1-ubyte is broken: .*directory"):
         read_idx(file)
 
 
@@ -222,11 +222,11 @@ def test_headers_out_of_proportion(tmp_path: Path) -> None:
     file = tmp_path / "data"
     for ndim in (0, -1, 9, 2**31 - 1):
         file.write_bytes(struct.pack("<Ii3i", 0x1E3D4C55, ndim, 1, 1, 1) + b"x")
-        with pytest.raises(Problem, match=f"data is not a NORB matrix: .* {ndim} dimensions"):
+        with pytest.raises(UserError, match=f"data is not a NORB matrix: .* {ndim} dimensions"):
             read_norb(file)
     header = b"{'descr': '|u1', 'fortran_order': False, 'shape': (1,), }".ljust(20_000) + b"\n"
     file.write_bytes(b"\x93NUMPY\x02\x00" + struct.pack("<I", len(header)) + header + b"x")
-    with pytest.raises(Problem, match=r"data has a header of 20,001 bytes"):
+    with pytest.raises(UserError, match=r"data has a header of 20,001 bytes"):
         npy(file)
 
 
@@ -234,11 +234,11 @@ def test_raw_files_and_labels_from_one(tmp_path: Path) -> None:
     file = tmp_path / "y.bin"
     file.write_bytes(bytes([1, 10, 3]))
     assert read_labels(file, 3).tolist() == [0, 9, 2]
-    with pytest.raises(Problem, match=r"y\.bin has 3 bytes instead of 4 \(4 records\)"):
+    with pytest.raises(UserError, match=r"y\.bin has 3 bytes instead of 4 \(4 records\)"):
         read_raw(file, 4, ())
     for wrong in (0, 11):
         file.write_bytes(bytes([1, wrong, 3]))
-        with pytest.raises(Problem, match=r"y\.bin has labels from .* instead of 1 to 10"):
+        with pytest.raises(UserError, match=r"y\.bin has labels from .* instead of 1 to 10"):
             read_labels(file, 3)
 
 
@@ -249,10 +249,13 @@ def test_a_zip_bomb_is_not_unpacked(tmp_path: Path) -> None:
     array = (tmp_path / "x.npy").read_bytes()
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as out:
         out.writestr("imgs.npy", array + bytes(50 << 20))
-    with little_memory(), pytest.raises(Problem, match=r"bomb\.npz has 52,428,988 bytes, but its header promises 188"):
+    with (
+        little_memory(),
+        pytest.raises(UserError, match=r"bomb\.npz has 52,428,988 bytes, but its header promises 188"),
+    ):
         npz(file, "imgs")["imgs"].load()
     honest, lying = (struct.pack("<I", size) for size in (len(array) + (50 << 20), len(array)))
     assert file.read_bytes().count(honest) == 2
     file.write_bytes(file.read_bytes().replace(honest, lying))
-    with little_memory(), pytest.raises(Problem, match=r"bomb\.npz is broken: .* \(Bad CRC-32"):
+    with little_memory(), pytest.raises(UserError, match=r"bomb\.npz is broken: .* \(Bad CRC-32"):
         npz(file, "imgs")["imgs"].load()

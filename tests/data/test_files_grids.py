@@ -15,15 +15,15 @@ from numpy.typing import NDArray
 from PIL import Image
 from scipy.io import savemat
 
-from unbraid.data import arrays
-from unbraid.data.cars3d import Cars3D
-from unbraid.data.dsprites_npz import FILE as DSPRITES
-from unbraid.data.dsprites_npz import DSpritesNpz
-from unbraid.data.mpi3d import MPI3D
-from unbraid.data.shapes3d_h5 import Shapes3DH5
-from unbraid.data.small_norb import STEMS, SmallNORB
+from unbraid.data.io import array_files as arrays
+from unbraid.data.sets.cars3d import Cars3D
+from unbraid.data.sets.dsprites_npz import FILE as DSPRITES
+from unbraid.data.sets.dsprites_npz import DSpritesNpz
+from unbraid.data.sets.mpi3d import MPI3D
+from unbraid.data.sets.shapes3d_h5 import Shapes3DH5
+from unbraid.data.sets.small_norb import STEMS, SmallNORB
 from unbraid.data.table import Factor, Grid
-from unbraid.errors import Problem
+from unbraid.errors import UserError
 
 RNG = np.random.default_rng(0)
 
@@ -66,7 +66,7 @@ def write_dsprites(path: Path, sizes: tuple[int, ...], **changes: NDArray[Any]) 
 
 def test_dsprites(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(
-        Problem, match=rf"{DSPRITES} does not exist: run `unbraid data fetch dsprites_npz`, or set path"
+        UserError, match=rf"{DSPRITES} does not exist: run `unbraid data fetch dsprites_npz`, or set path"
     ):
         DSpritesNpz()
     file = root / "dsprites_npz" / DSPRITES
@@ -88,14 +88,14 @@ def test_dsprites_refused(tmp_path: Path, root: Path, monkeypatch: pytest.Monkey
     file = tmp_path / "x.npz"
     write_dsprites(file, (3, 2, 4, 2, 3))
     with pytest.raises(
-        Problem, match=r"'imgs' in .*x.npz is uint8 \(144, 64, 64\) instead of uint8 \(737280, 64, 64\)"
+        UserError, match=r"'imgs' in .*x.npz is uint8 \(144, 64, 64\) instead of uint8 \(737280, 64, 64\)"
     ):
         DSpritesNpz(path=str(file))
     shrink(monkeypatch, DSpritesNpz, *(sizes := (3, 2, 4, 2, 3)))
 
     def says(message: str, **changes: NDArray[Any]) -> None:
         write_dsprites(file, sizes, **changes)
-        with pytest.raises(Problem, match=message):
+        with pytest.raises(UserError, match=message):
             DSpritesNpz(path=str(file))
         assert list((root / "cache").glob("*")) == []
 
@@ -105,7 +105,7 @@ def test_dsprites_refused(tmp_path: Path, root: Path, monkeypatch: pytest.Monkey
     says("is float64", imgs=np.zeros((144, 64, 64)))
     says("is float64", latents_classes=classes.astype(float))
     np.savez(file, images=np.zeros(3))
-    with pytest.raises(Problem, match=r"x\.npz has no array 'imgs': it has images"):
+    with pytest.raises(UserError, match=r"x\.npz has no array 'imgs': it has images"):
         DSpritesNpz(path=str(file))
 
 
@@ -137,7 +137,7 @@ def test_shapes3d(root: Path, monkeypatch: pytest.MonkeyPatch, copy: bool) -> No
 def test_shapes3d_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path, sizes = tmp_path / "3dshapes.h5", (2, 3, 2, 2, 3, 2)
     write_shapes(path, sizes)
-    with pytest.raises(Problem, match=r"'images' in .* instead of uint8 \(480000, 64, 64, 3\)"):
+    with pytest.raises(UserError, match=r"'images' in .* instead of uint8 \(480000, 64, 64, 3\)"):
         Shapes3DH5(path=str(path))
     shrink(monkeypatch, Shapes3DH5, *sizes)
     swapped = np.arange(144)
@@ -145,7 +145,7 @@ def test_shapes3d_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     for number, order in enumerate((slice(None, None, -1), swapped)):
         path = tmp_path / f"{number}.h5"
         write_shapes(path, sizes, order)
-        with pytest.raises(Problem, match=r"'labels' in .*\.h5 does not count through the factors"):
+        with pytest.raises(UserError, match=r"'labels' in .*\.h5 does not count through the factors"):
             Shapes3DH5(path=str(path))
 
 
@@ -168,11 +168,11 @@ def test_mpi3d_by_length(root: Path, monkeypatch: pytest.MonkeyPatch, in_memory:
         expected = pictures.reshape(*table.sizes, 64, 64, 3)[tuple(value)]
         assert np.array_equal(table.render(value[None])[0], expected.transpose(2, 0, 1))
     np.savez_compressed(folder / "mpi3d_toy.npz", images=np.zeros((47, 64, 64, 3), np.uint8))
-    with pytest.raises(Problem, match=r"mpi3d_toy\.npz has shape \(47, 64, 64, 3\) instead of 48 or 32 pictures"):
+    with pytest.raises(UserError, match=r"mpi3d_toy\.npz has shape \(47, 64, 64, 3\) instead of 48 or 32 pictures"):
         MPI3D()
-    with pytest.raises(Problem, match=r"mpi3d_realistic\.npz does not exist"):
+    with pytest.raises(UserError, match=r"mpi3d_realistic\.npz does not exist"):
         MPI3D(variant="realistic")
-    with pytest.raises(Problem, match="no variant is called 'reall': did you mean 'real'"):
+    with pytest.raises(UserError, match="no variant is called 'reall': did you mean 'real'"):
         MPI3D(variant="reall")  # type: ignore[arg-type]
 
 
@@ -189,7 +189,7 @@ def test_cars3d_in_the_order_of_the_list(root: Path, monkeypatch: pytest.MonkeyP
     names = ["car_010_mesh", "car_002_mesh", "car_007_mesh"]
     folder = root / "cars3d" / "data" / "cars"
     pictures = write_cars(folder, names)
-    with pytest.raises(Problem, match="lists 3 cars instead of 183"):
+    with pytest.raises(UserError, match="lists 3 cars instead of 183"):
         Cars3D()
     shrink(monkeypatch, Cars3D, 4, 24, 3)
     (folder / "list.txt").write_text("\n".join(names) + "\n")
@@ -207,14 +207,14 @@ def test_cars3d_in_the_order_of_the_list(root: Path, monkeypatch: pytest.MonkeyP
 
 
 def test_cars3d_refused(tmp_path: Path, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(Problem, match=r"cars3d/list\.txt does not exist: run `unbraid data fetch cars3d`"):
+    with pytest.raises(UserError, match=r"cars3d/list\.txt does not exist: run `unbraid data fetch cars3d`"):
         Cars3D()
     shrink(monkeypatch, Cars3D, 4, 24, 2)
     folder = tmp_path / "cars"
     write_cars(folder, ["car_001_mesh", "car_002_mesh"])
 
     def says(message: str) -> None:
-        with pytest.raises(Problem, match=message):
+        with pytest.raises(UserError, match=message):
             Cars3D(path=str(folder))
         assert list((root / "cache").glob("*")) == []
 
@@ -275,13 +275,13 @@ def test_small_norb_sorted_by_factors(root: Path, monkeypatch: pytest.MonkeyPatc
 def test_small_norb_refused(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = root / "small_norb"
     write_norb(folder, "")
-    with pytest.raises(Problem, match=r"has shape \(24,\) instead of \(24300,\)"):
+    with pytest.raises(UserError, match=r"has shape \(24,\) instead of \(24300,\)"):
         SmallNORB()
     shrink(monkeypatch, SmallNORB, 2, 2, 3, 2, 2)
 
     def says(message: str, **changes: Any) -> None:
         write_norb(folder, "", **changes)
-        with pytest.raises(Problem, match=message):
+        with pytest.raises(UserError, match=message):
             SmallNORB()
         assert list((root / "cache").glob("*")) == []
 
@@ -292,8 +292,8 @@ def test_small_norb_refused(root: Path, monkeypatch: pytest.MonkeyPatch) -> None
     says(r"cat\.mat has a factor outside", cat=np.full(24, -1, np.int32))
     says(r"dat\.mat has shape \(23, 2, 96, 96\)", dat=np.zeros((23, 2, 96, 96), np.uint8))
     norb(folder / f"{STEMS[0]}-dat.mat", np.zeros((24, 2, 96, 96), np.int16), 0x1E3D4C56)
-    with pytest.raises(Problem, match="holds int16 instead of uint8"):
+    with pytest.raises(UserError, match="holds int16 instead of uint8"):
         SmallNORB()
     (folder / f"{STEMS[1]}-info.mat").unlink()
-    with pytest.raises(Problem, match=r"testing-info\.mat\.gz does not exist: run `unbraid data fetch small_norb`"):
+    with pytest.raises(UserError, match=r"testing-info\.mat\.gz does not exist: run `unbraid data fetch small_norb`"):
         SmallNORB()

@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from unbraid.data.batch import Labelled
-from unbraid.data.images import Images
-from unbraid.data.sample import sampler
+from unbraid.data.samplers import sampler
+from unbraid.data.sets.images import Images
 from unbraid.data.table import Bytes, Factor
-from unbraid.errors import Problem
+from unbraid.errors import UserError
 
 RNG = np.random.default_rng(0)
 COLOR = RNG.integers(0, 256, (8, 8, 3), dtype=np.uint8)
@@ -121,7 +121,7 @@ def test_grey_among_colour_is_refused_or_converted(tmp_path: Path, color: Any) -
     save(tmp_path / "a.png", COLOR)
     save(tmp_path / "b.png", COLOR)
     save(tmp_path / "odd.png", COLOR[:, :, 0])
-    with pytest.raises(Problem, match=r"odd\.png is grey among colour pictures: set color to rgb or grey"):
+    with pytest.raises(UserError, match=r"odd\.png is grey among colour pictures: set color to rgb or grey"):
         Images(path=str(tmp_path))
     found = every(Images(path=str(tmp_path), size=8, color=color))
     luma = np.asarray(Image.fromarray(COLOR).convert("L"))
@@ -136,7 +136,7 @@ def test_what_is_no_picture_is_found_at_once(tmp_path: Path) -> None:
     save(tmp_path / "a.png", COLOR)
 
     def says(message: str) -> None:
-        with pytest.raises(Problem, match=message):
+        with pytest.raises(UserError, match=message):
             Images(path=str(tmp_path), size=8)
 
     odd = tmp_path / "notes.txt"
@@ -151,13 +151,13 @@ def test_what_is_no_picture_is_found_at_once(tmp_path: Path) -> None:
     says(r"float\.tif has pixels of the kind 'F': save it as 8-bit grey or RGB")
     (tmp_path / "float.tif").unlink()
     (tmp_path / "empty").mkdir()
-    with pytest.raises(Problem, match="empty has no pictures in it"):
+    with pytest.raises(UserError, match="empty has no pictures in it"):
         Images(path=str(tmp_path / "empty"))
-    with pytest.raises(Problem, match="nowhere does not exist; expected a folder or a zip file"):
+    with pytest.raises(UserError, match="nowhere does not exist; expected a folder or a zip file"):
         Images(path=str(tmp_path / "nowhere"))
-    with pytest.raises(Problem, match="no color is called 'gray': did you mean 'grey'"):
+    with pytest.raises(UserError, match="no color is called 'gray': did you mean 'grey'"):
         Images(path=str(tmp_path), color="gray")  # type: ignore[arg-type]
-    with pytest.raises(Problem, match="size is 0"):
+    with pytest.raises(UserError, match="size is 0"):
         Images(path=str(tmp_path), size=0)
 
 
@@ -170,7 +170,7 @@ def test_a_torn_body_is_found_when_it_is_read(tmp_path: Path, kind: str) -> None
     table = Images(path=str(tmp_path))
     assert table.images(np.array([0])).shape == (1, 3, 64, 64)
     for _ in range(2):
-        with pytest.raises(Problem, match="b is a corrupt picture"):
+        with pytest.raises(UserError, match="b is a corrupt picture"):
             table.images(np.array([0, 1]))
 
 
@@ -185,7 +185,7 @@ def test_mutated_pictures(tmp_path: Path, changes: list[tuple[int, int]], kind: 
     (tmp_path / "a").write_bytes(data)
     try:
         found = every(Images(path=str(tmp_path), size=8))
-    except Problem as problem:
+    except UserError as problem:
         assert str(tmp_path) in str(problem)
     else:
         assert found.shape[0] == 1
@@ -194,7 +194,7 @@ def test_mutated_pictures(tmp_path: Path, changes: list[tuple[int, int]], kind: 
 @pytest.mark.parametrize("sizes", [b"40000 40000", b"12000 10000"])
 def test_a_picture_that_unpacks_to_far_more_than_its_file(tmp_path: Path, sizes: bytes) -> None:
     (tmp_path / "bomb.pgm").write_bytes(b"P5 " + sizes + b" 255\n" + bytes(100))
-    with pytest.raises(Problem, match=r"bomb\.pgm is a corrupt picture: .*pixels"):
+    with pytest.raises(UserError, match=r"bomb\.pgm is a corrupt picture: .*pixels"):
         Images(path=str(tmp_path))
 
 
@@ -208,42 +208,42 @@ def zipped(path: Path, members: dict[str, bytes]) -> str:
 @pytest.mark.parametrize("name", ["../up.png", "a/../../up.png", "/etc/up.png", "C:\\up.png", "..\\up.png"])
 def test_a_path_outside_its_zip(tmp_path: Path, name: str) -> None:
     path = zipped(tmp_path / "a.zip", {"ok.png": png(COLOR), name: png(COLOR)})
-    with pytest.raises(Problem, match=r"a\.zip holds '.*up\.png', a path outside itself"):
+    with pytest.raises(UserError, match=r"a\.zip holds '.*up\.png', a path outside itself"):
         Images(path=path)
     assert [file.name for file in tmp_path.iterdir()] == ["a.zip"]
 
 
 def test_broken_zips(tmp_path: Path) -> None:
     path = zipped(tmp_path / "a.zip", {"a.png": png(COLOR), "b.txt": b"text"})
-    with pytest.raises(Problem, match=r"b\.txt in .*a\.zip is not a picture"):
+    with pytest.raises(UserError, match=r"b\.txt in .*a\.zip is not a picture"):
         Images(path=path)
     noise = RNG.integers(0, 256, (40, 40), dtype=np.uint8)
     path = zipped(tmp_path / "b.zip", {"a.png": png(noise)})
     data = bytearray(Path(path).read_bytes())
     data[300] ^= 255
     Path(path).write_bytes(data)
-    with pytest.raises(Problem, match=r"a\.png in .*b\.zip is broken"):
+    with pytest.raises(UserError, match=r"a\.png in .*b\.zip is broken"):
         Images(path=path)
     Path(path).write_bytes(data[:500])
-    with pytest.raises(Problem, match=r"b\.zip is broken: expected a folder or a zip file"):
+    with pytest.raises(UserError, match=r"b\.zip is broken: expected a folder or a zip file"):
         Images(path=path)
 
 
 @pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="nothing is forbidden to this user")
 def test_an_unreadable_file(tmp_path: Path) -> None:
     save(tmp_path / "a.png", COLOR).chmod(0)
-    with pytest.raises(Problem, match=r"a\.png may not be read by this user"):
+    with pytest.raises(UserError, match=r"a\.png may not be read by this user"):
         Images(path=str(tmp_path))
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no pipes")
 def test_a_pipe_among_pictures_does_not_hang(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "a.png")
-    with pytest.raises(Problem, match=r"a\.png is not a plain file"):
+    with pytest.raises(UserError, match=r"a\.png is not a plain file"):
         Images(path=str(tmp_path))
     (tmp_path / "a.png").unlink()
     (tmp_path / "b.png").symlink_to(tmp_path / "gone.png")
-    with pytest.raises(Problem, match=r"b\.png does not exist"):
+    with pytest.raises(UserError, match=r"b\.png does not exist"):
         Images(path=str(tmp_path))
 
 
@@ -254,7 +254,7 @@ def test_an_unreadable_file_for_any_user(tmp_path: Path, monkeypatch: pytest.Mon
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr(Path, "open", forbidden)
-    with pytest.raises(Problem, match=r"a\.png may not be read by this user; expected a picture"):
+    with pytest.raises(UserError, match=r"a\.png may not be read by this user; expected a picture"):
         Images(path=str(tmp_path))
 
 

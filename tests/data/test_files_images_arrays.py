@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from unbraid.data import pictures
-from unbraid.data.images import Images
-from unbraid.data.pictures import Kept
+from unbraid.data.io import image_files as pictures
+from unbraid.data.io.image_files import Kept
+from unbraid.data.sets.images import Images
 from unbraid.data.table import Bytes, Factor
-from unbraid.errors import Problem
+from unbraid.errors import UserError
 
 RNG = np.random.default_rng(0)
 
@@ -61,7 +61,7 @@ def test_labels_of_an_npz(tmp_path: Path) -> None:
     assert Images(path=str(path)).gives == ("Images",)
     for labels in (np.zeros(4, int), np.zeros(5), np.array([-1, 0, 0, 0, 0]), np.array([0, 0, 0, 0, 10**9])):
         np.savez(path, images=n, labels=labels)
-        with pytest.raises(Problem, match=r"'labels' in .*x\.npz"):
+        with pytest.raises(UserError, match=r"'labels' in .*x\.npz"):
             Images(path=str(path))
 
 
@@ -71,7 +71,7 @@ def test_arrays_that_are_refused(tmp_path: Path) -> None:
 
     def says(array: NDArray[Any], message: str) -> None:
         np.save(path, array, allow_pickle=True)
-        with pytest.raises(Problem, match=r"x\.npy " + message):
+        with pytest.raises(UserError, match=r"x\.npy " + message):
             Images(path=str(path), size=6)
 
     for bad in (1.01, -0.01, np.nan, np.inf):
@@ -85,7 +85,7 @@ def test_arrays_that_are_refused(tmp_path: Path) -> None:
     says(np.zeros((4, 6, 6, 4), np.uint8), "has shape")
     says(np.array([{}], object), "holds Python objects")
     np.savez(tmp_path / "x.npz", a=good, b=good)
-    with pytest.raises(Problem, match=r"x\.npz has the arrays a, b: name the one with the pictures 'images'"):
+    with pytest.raises(UserError, match=r"x\.npz has the arrays a, b: name the one with the pictures 'images'"):
         Images(path=str(tmp_path / "x.npz"))
 
 

@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 from PIL import Image
 from scipy.io import savemat
 
-from unbraid.data.affectnet import AffectNet
-from unbraid.data.celeba import ATTRIBUTES, CelebA
-from unbraid.data.flowers102 import Flowers102
+from unbraid.data.sets.affectnet import AffectNet
+from unbraid.data.sets.celeba import ATTRIBUTES, CelebA
+from unbraid.data.sets.flowers102 import Flowers102
 from unbraid.data.table import Bytes, Factor, Table
-from unbraid.errors import Problem
+from unbraid.errors import UserError
 
 RNG = np.random.default_rng(0)
 
@@ -98,10 +98,10 @@ def test_celeba_crops_the_centre(root: Path, monkeypatch: pytest.MonkeyPatch) ->
 def test_celeba_refused(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = root / "celeba"
     write_celeba(folder, "original")
-    with pytest.raises(Problem, match=r"list_attr_celeba\.txt lists 5 pictures instead of 202,599"):
+    with pytest.raises(UserError, match=r"list_attr_celeba\.txt lists 5 pictures instead of 202,599"):
         CelebA()
     monkeypatch.setattr(CelebA, "count", 5)
-    with pytest.raises(Problem, match="no attribute of celeba is called 'Wearing_Hats': did you mean 'Wearing_Hat'"):
+    with pytest.raises(UserError, match="no attribute of celeba is called 'Wearing_Hats': did you mean 'Wearing_Hat'"):
         CelebA(attribute="Wearing_Hats")
 
     def says(file: str, old: str, new: str, message: str) -> None:
@@ -109,7 +109,7 @@ def test_celeba_refused(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         text = (folder / file).read_text()
         assert old in text
         (folder / file).write_text(text.replace(old, new, 1))
-        with pytest.raises(Problem, match=message):
+        with pytest.raises(UserError, match=message):
             CelebA()
 
     says("list_attr_celeba.txt", "Young", "Old", "does not start with the names of the 40 attributes")
@@ -121,7 +121,7 @@ def test_celeba_refused(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     says("list_eval_partition.txt", "000003.jpg 1", "000003.jpg 3", r"does not have 0, 1 or 2 for 000003\.jpg")
     says("list_eval_partition.txt", "000003.jpg 1\n", "", r"does not have 0, 1 or 2 for 000003\.jpg")
     (folder / "list_attr_celeba.txt").write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(Problem, match=r"list_attr_celeba\.txt is broken"):
+    with pytest.raises(UserError, match=r"list_attr_celeba\.txt is broken"):
         CelebA()
 
 
@@ -163,7 +163,7 @@ def test_affectnet_reduced(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         for i, expression in enumerate(expressions):
             flat(folder / part / "images" / f"{[2, 10, 300][i]}.jpg", 50 * i)
             np.save(folder / part / "annotations" / f"{[2, 10, 300][i]}_exp.npy", np.array(expression))
-    with pytest.raises(Problem, match=r"train_set/images has 3 pictures instead of 287,651"):
+    with pytest.raises(UserError, match=r"train_set/images has 3 pictures instead of 287,651"):
         AffectNet()
     monkeypatch.setattr(AffectNet, "reduced_counts", (("train", 3), ("valid", 1)))
     table = AffectNet()
@@ -173,19 +173,19 @@ def test_affectnet_reduced(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     note = folder / "train_set" / "annotations" / "10_exp.npy"
     for wrong in (np.array("11"), np.array("x"), np.array([1, 2])):
         np.save(note, wrong)
-        with pytest.raises(Problem, match=r"10_exp\.npy holds '.*' instead of an expression"):
+        with pytest.raises(UserError, match=r"10_exp\.npy holds '.*' instead of an expression"):
             AffectNet()
     np.save(note, np.array({}, object), allow_pickle=True)
-    with pytest.raises(Problem, match=r"10_exp\.npy holds Python objects"):
+    with pytest.raises(UserError, match=r"10_exp\.npy holds Python objects"):
         AffectNet()
     note.unlink()
-    with pytest.raises(Problem, match=r"10_exp\.npy does not exist"):
+    with pytest.raises(UserError, match=r"10_exp\.npy does not exist"):
         AffectNet()
 
 
 def test_affectnet_refused(root: Path) -> None:
     folder = root / "affectnet"
-    with pytest.raises(Problem, match="affectnet/train_set does not exist: run `unbraid data fetch affectnet`"):
+    with pytest.raises(UserError, match="affectnet/train_set does not exist: run `unbraid data fetch affectnet`"):
         AffectNet()
     for old, new, message in [
         ("12/b.png", "12/e.png", r"12/e\.png is missing, though line 3 of training\.csv names it"),
@@ -196,7 +196,7 @@ def test_affectnet_refused(root: Path) -> None:
         write_affectnet(folder)
         text = (folder / "training.csv").read_text()
         (folder / "training.csv").write_text(text.replace(old, new, 1))
-        with pytest.raises(Problem, match=message):
+        with pytest.raises(UserError, match=message):
             AffectNet()
 
 
@@ -208,7 +208,7 @@ def test_flowers(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     savemat(folder / "imagelabels.mat", {"labels": labels})
     sets = {"trnid": np.array([[6, 1]]), "valid": np.array([[2]]), "tstid": np.array([[3, 5, 4]])}
     savemat(folder / "setid.mat", sets)
-    with pytest.raises(Problem, match=r"imagelabels\.mat has 'labels' \(1, 6\) instead of 'labels' \(1, 8189\)"):
+    with pytest.raises(UserError, match=r"imagelabels\.mat has 'labels' \(1, 6\) instead of 'labels' \(1, 8189\)"):
         Flowers102()
     monkeypatch.setattr(Flowers102, "counts", (("trnid", 2), ("valid", 1), ("tstid", 3)))
     table = Flowers102(size=8)
@@ -217,11 +217,11 @@ def test_flowers(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert (shades(table.test), values(table.test)) == ([80, 160, 120], [[6], [6], [0]])
     assert shades(Flowers102(split="all", size=8)) == [0, 40, 80, 120, 160, 200]
     (folder / "jpg" / "image_00004.jpg").unlink()
-    with pytest.raises(Problem, match=r"image_00004\.jpg does not exist"):
+    with pytest.raises(UserError, match=r"image_00004\.jpg does not exist"):
         Flowers102()
     savemat(folder / "setid.mat", {**sets, "valid": np.array([[1]])})
-    with pytest.raises(Problem, match=r"setid\.mat does not put every picture into exactly one part"):
+    with pytest.raises(UserError, match=r"setid\.mat does not put every picture into exactly one part"):
         Flowers102()
     savemat(folder / "imagelabels.mat", {"labels": labels + 1})
-    with pytest.raises(Problem, match="has labels from 2 to 103 instead of 1 to 102"):
+    with pytest.raises(UserError, match="has labels from 2 to 103 instead of 1 to 102"):
         Flowers102()

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from unbraid.data import fetch
-from unbraid.data.roots import data_root, place
-from unbraid.data.sources import SOURCES, USES, folder, present
-from unbraid.errors import Problem
+from unbraid.data.io import fetch
+from unbraid.data.io.downloads import SOURCES, USES, folder, present
+from unbraid.data.io.paths import data_root, place
+from unbraid.errors import UserError
 
 
 @pytest.fixture(autouse=True)
@@ -55,12 +55,12 @@ def test_what_is_fetched_is_what_is_looked_for(root: Path) -> None:
 
 def test_a_folder_that_may_not_be_read(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     assert place("x", str(tmp_path / "missing")) == tmp_path / "missing"
-    with pytest.raises(Problem, match=r"cannot be read: .*too long"):
+    with pytest.raises(UserError, match=r"cannot be read: .*too long"):
         place("x", "a" * 5000)
-    with pytest.raises(Problem, match="cannot be read"):
+    with pytest.raises(UserError, match="cannot be read"):
         place("x", "a\0b")
     monkeypatch.setattr("os.access", lambda *_: False)
-    with pytest.raises(Problem, match=f"{tmp_path} may not be read by this user"):
+    with pytest.raises(UserError, match=f"{tmp_path} may not be read by this user"):
         place("x", str(tmp_path))
 
 

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from unbraid.data import digits
 from unbraid.data.batch import Views
-from unbraid.data.cifar10 import CIFAR10
-from unbraid.data.mnist_stl10 import MNISTSTL10
-from unbraid.data.sample import sampler
-from unbraid.data.stl10 import STL10
-from unbraid.errors import Problem
+from unbraid.data.compose import digits
+from unbraid.data.samplers import sampler
+from unbraid.data.sets.cifar10 import CIFAR10
+from unbraid.data.sets.mnist_stl10 import MNISTSTL10
+from unbraid.data.sets.stl10 import STL10
+from unbraid.errors import UserError
 
 RNG = np.random.default_rng(0)
 PHOTOGRAPHS = RNG.integers(0, 256, (150, 3, 96, 96), dtype=np.uint8)
@@ -139,19 +139,19 @@ def test_train_and_test_have_no_instance_in_common() -> None:
 
 
 def test_what_is_wrong_is_said(root: Path, tmp_path: Path) -> None:
-    with pytest.raises(Problem, match="no variant of mnist_stl10 is called 'dcbc': did you mean 'dc-bc'"):
+    with pytest.raises(UserError, match="no variant of mnist_stl10 is called 'dcbc': did you mean 'dc-bc'"):
         small(variant="dcbc")
-    with pytest.raises(Problem, match="size is 48"):
+    with pytest.raises(UserError, match="size is 48"):
         small(size=48)
-    with pytest.raises(Problem, match=r"brightness is 1\.5"):
+    with pytest.raises(UserError, match=r"brightness is 1\.5"):
         small(brightness=1.5)
-    with pytest.raises(Problem, match="train_rows and test_rows must be at least 1, not 0"):
+    with pytest.raises(UserError, match="train_rows and test_rows must be at least 1, not 0"):
         small(train_rows=0)
-    with pytest.raises(Problem, match="no set of backgrounds is called 'cifar'"):
+    with pytest.raises(UserError, match="no set of backgrounds is called 'cifar'"):
         small(backgrounds="cifar")
-    with pytest.raises(Problem, match="too sparse"):
+    with pytest.raises(UserError, match="too sparse"):
         small(train_rows=3).partner(np.arange(3), RNG)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("UNBRAID_DATA", str(tmp_path))
-        with pytest.warns(UserWarning, match="MNIST"), pytest.raises(Problem, match=r"stl10 does not exist.*cifar10"):
+        with pytest.warns(UserWarning, match="MNIST"), pytest.raises(UserError, match=r"stl10 does not exist.*cifar10"):
             small()

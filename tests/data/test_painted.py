@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from unbraid.data import digits
-from unbraid.data.cmnist import CMNIST
-from unbraid.data.colored_mnist import ColoredMNIST
-from unbraid.data.painted import Painted
-from unbraid.data.palette import DIGITS, GROUNDS
-from unbraid.data.rotation_colored_mnist import ANGLES, RotationColoredMNIST, turned
-from unbraid.data.shapes3d import HUES
-from unbraid.errors import Problem
+from unbraid.data.compose import digits
+from unbraid.data.compose.painted import Painted
+from unbraid.data.compose.palette import DIGITS, GROUNDS
+from unbraid.data.sets.cmnist import CMNIST
+from unbraid.data.sets.colored_mnist import ColoredMNIST
+from unbraid.data.sets.rotation_colored_mnist import ANGLES, RotationColoredMNIST, turned
+from unbraid.data.sets.shapes3d import HUES
+from unbraid.errors import UserError
 
 RNG = np.random.default_rng(0)
 
@@ -64,7 +64,7 @@ def test_a_broken_mnist_is_not_replaced(tmp_path: Path) -> None:
     (tmp_path / "mnist").mkdir()
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("UNBRAID_DATA", str(tmp_path))
-        with pytest.raises(Problem, match="train-images"):
+        with pytest.raises(UserError, match="train-images"):
             digits.load()
 
 
@@ -155,5 +155,5 @@ def test_hues_are_those_of_the_room_and_can_follow_the_digit() -> None:
 
 
 def test_too_small_a_picture_is_refused() -> None:
-    with pytest.raises(Problem, match="size is 20: digits have 28 x 28"):
+    with pytest.raises(UserError, match="size is 20: digits have 28 x 28"):
         ColoredMNIST(size=20)

@@ -8,10 +8,10 @@ import torch
 from tests.toys import Squares
 
 from unbraid.data.batch import Batch, Images, Labelled, Pairs, TargetBackground, Views
-from unbraid.data.dsprites import DSprites
-from unbraid.data.sample import DRAW, sampler, sets_that_give
-from unbraid.data.shapes3d import Shapes3D, geometries
-from unbraid.errors import Problem
+from unbraid.data.samplers import DRAW, sampler, sets_that_give
+from unbraid.data.sets.dsprites import DSprites
+from unbraid.data.sets.shapes3d import Shapes3D, geometries
+from unbraid.errors import UserError
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -101,7 +101,7 @@ def test_the_number_of_changed_factors_grows_with_the_step() -> None:
         ]
         differ = (table.values(batch.index[:2].numpy()) != table.values(np.array(rows))).sum(1)
         assert (differ == expected).all()
-    with pytest.raises(Problem, match="changed_over needs"):
+    with pytest.raises(UserError, match="changed_over needs"):
         sampler(table, Pairs, batch=1, seed=0, changed=0, changed_over=5)(0)
 
 
@@ -109,7 +109,7 @@ def test_pairs_share_the_class_where_it_is_to_be_predicted() -> None:
     batch = sampler(Shapes3D(size=8, new_colours=True), Pairs, batch=200, seed=0, changed=5)(0)
     assert isinstance(batch, Pairs)
     assert set(batch.y.tolist()) == {0, 1, 2, 3}
-    with pytest.raises(Problem, match="1 to 5 factors"):
+    with pytest.raises(UserError, match="1 to 5 factors"):
         sampler(Shapes3D(size=8, new_colours=True), Pairs, batch=1, seed=0, changed=6)(0)
     for table in (Shapes3D(size=8), DSprites()):
         free = sampler(table, Pairs, batch=50, seed=0, changed=table.changeable)(0)
@@ -148,16 +148,16 @@ def test_images_become_floats_on_a_device() -> None:
 
 
 def test_a_set_that_lacks_something_is_refused_with_the_names_of_others() -> None:
-    with pytest.raises(Problem) as refusal:
+    with pytest.raises(UserError) as refusal:
         sampler(DSprites(), Labelled, batch=8, seed=0)
     said = str(refusal.value)
     assert "'dsprites' cannot give Labelled" in said
     assert "\n" not in said
     for name in ("shapes3d", "colored_mnist", "mnist"):
         assert name in said.split("these can:")[1]
-    with pytest.raises(Problem, match=r"cannot give TargetBackground.*these can:.*grassy_mnist"):
+    with pytest.raises(UserError, match=r"cannot give TargetBackground.*these can:.*grassy_mnist"):
         sampler(Shapes3D(), TargetBackground, batch=8, seed=0)
-    with pytest.raises(Problem, match=r"cannot give Views.*these can:.*mnist_stl10"):
+    with pytest.raises(UserError, match=r"cannot give Views.*these can:.*mnist_stl10"):
         sampler(DSprites(), Views, batch=8, seed=0)
     assert {"dsprites", "cars3d"} <= set(sets_that_give("Pairs"))  # the second by its base class
     assert "dsprites" not in sets_that_give("Labelled")
@@ -166,10 +166,10 @@ def test_a_set_that_lacks_something_is_refused_with_the_names_of_others() -> Non
 
 
 def test_bad_arguments_are_refused() -> None:
-    with pytest.raises(Problem, match="at least one sample, not 0"):
+    with pytest.raises(UserError, match="at least one sample, not 0"):
         sampler(Squares(), Images, batch=0, seed=0)
-    with pytest.raises(Problem, match="must be 0 or more and have less than 64 bits, and is -1"):
+    with pytest.raises(UserError, match="must be 0 or more and have less than 64 bits, and is -1"):
         sampler(Squares(), Images, batch=1, seed=-1)
     for changed in (5, -1):
-        with pytest.raises(Problem, match=f"can differ in 1 to 4 factors .*, not {changed}"):
+        with pytest.raises(UserError, match=f"can differ in 1 to 4 factors .*, not {changed}"):
             sampler(Squares(), Pairs, batch=1, seed=0, changed=changed)(0)

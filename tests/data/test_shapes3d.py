@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from unbraid.data import scene
-from unbraid.data.shapes3d import Shapes3D, _keep, _kept, geometries
-from unbraid.errors import Problem
+from unbraid.data.compose import room as scene
+from unbraid.data.sets.shapes3d import Shapes3D, _keep, _kept, geometries
+from unbraid.errors import UserError
 
 FRAMES = Path(__file__).parents[3] / "shared/data/reference_frames/3dshapes"
 
@@ -131,5 +131,5 @@ def test_new_colours_and_correlated_hues() -> None:
     assert np.abs(seen - expected / expected.sum()).max() < 0.005
     assert abs(np.cov(test.T)[0, 1]) < 0.2
     assert np.cov(train.T)[0, 1] > 5
-    with pytest.raises(Problem, match="choose one"):
+    with pytest.raises(UserError, match="choose one"):
         Shapes3D(correlated=0.1, new_colours=True)

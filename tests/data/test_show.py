@@ -7,11 +7,11 @@ import pytest
 from PIL import Image
 from tests.toys import Squares
 
-from unbraid.data.dsprites import DSprites
-from unbraid.data.show import MARGIN, contact_sheet, joint, joint_picture
+from unbraid.data.sets.dsprites import DSprites
+from unbraid.data.sets.two_folders import TwoFolders
 from unbraid.data.split import correlation
-from unbraid.data.two_folders import TwoFolders
-from unbraid.errors import Problem
+from unbraid.errors import UserError
+from unbraid.figures.data_sheet import MARGIN, contact_sheet, joint, joint_picture
 
 
 def test_a_line_of_the_sheet_moves_one_factor(tmp_path: Path) -> None:
@@ -36,14 +36,14 @@ def test_the_joint_distribution_of_a_correlated_set(tmp_path: Path) -> None:
     corner = picture[6, MARGIN + 6], picture[6, MARGIN + 300]  # small x with small scale, small x with large scale
     assert corner[0] < 60
     assert corner[1] > 240
-    with pytest.raises(Problem, match="no factor of 'dsprites' is called 'colour'"):
+    with pytest.raises(UserError, match="no factor of 'dsprites' is called 'colour'"):
         joint(table, "colour", "scale")
 
 
 def test_what_cannot_be_a_picture_is_said(tmp_path: Path) -> None:
-    with pytest.raises(Problem, match=r"sheet\.xyz: its name must end in \.png"):
+    with pytest.raises(UserError, match=r"sheet\.xyz: its name must end in \.png"):
         contact_sheet(Squares(), tmp_path / "sheet.xyz")
     np.save(tmp_path / "features.npy", np.random.default_rng(0).random((20, 5)))
     own = str(tmp_path / "features.npy")
-    with pytest.raises(Problem, match="features, not pictures"):
+    with pytest.raises(UserError, match="features, not pictures"):
         contact_sheet(TwoFolders(target=own, background=own), tmp_path / "sheet.png")

@@ -8,12 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from unbraid.data.dsprites import DSprites
-from unbraid.data.labels import Classed
-from unbraid.data.mpi3d import MPI3D
+from unbraid.data.classed import Classed
+from unbraid.data.sets.dsprites import DSprites
+from unbraid.data.sets.mpi3d import MPI3D
 from unbraid.data.split import Subset, correlate, correlation, hold_out, part
 from unbraid.data.table import Bytes, Factor, Rows, Table, Values
-from unbraid.errors import Problem
+from unbraid.errors import UserError
 
 ALL = np.arange(737_280)
 
@@ -97,7 +97,7 @@ def test_held_out_rows_and_the_rest_are_the_whole(fraction: float, seed: int) ->
     table = Classes(list(np.arange(60) % 3))
     kept = hold_out(table, fraction=fraction, seed=seed) if 0 < round(fraction * 60) < 60 else None
     if kept is None:
-        with pytest.raises(Problem, match=f"fraction={fraction} would hold out"):
+        with pytest.raises(UserError, match=f"fraction={fraction} would hold out"):
             hold_out(table, fraction=fraction)
         return
     assert kept.test is not None
@@ -166,13 +166,13 @@ def test_a_subset_keeps_classes_views_and_pairs() -> None:
 def test_what_cannot_be_split_is_said() -> None:
     table = DSprites()
     for wrong in ({}, {"fraction": 0.5, "count": 3}, {"fraction": -0.5}, {"count": -1}, {"count": 737_280}):
-        with pytest.raises(Problem, match=r"hold.out"):
+        with pytest.raises(UserError, match=r"hold.out"):
             hold_out(table, **wrong)
-    with pytest.raises(Problem, match="no factor of 'dsprites' is called 'scael': did you mean 'scale'"):
+    with pytest.raises(UserError, match="no factor of 'dsprites' is called 'scael': did you mean 'scale'"):
         correlate(table, ("scael", "posX"), 0.2)
-    with pytest.raises(Problem, match="posX cannot be correlated with itself"):
+    with pytest.raises(UserError, match="posX cannot be correlated with itself"):
         correlate(table, ("posX", "posX"), 0.2)
-    with pytest.raises(Problem, match=r"sigma, above 0, not -0\.1"):
+    with pytest.raises(UserError, match=r"sigma, above 0, not -0\.1"):
         DSprites(correlated=-0.1)
-    with pytest.raises(Problem, match="must be above 0, not -5"):
+    with pytest.raises(UserError, match="must be above 0, not -5"):
         correlate(table, ("posX", "scale"), 0.2, count=-5)

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from unbraid.data.table import Bytes, Factor, Grid, Values
-from unbraid.errors import Problem
+from unbraid.errors import UserError
 
 
 class Tiny(Grid):
@@ -87,7 +87,7 @@ def test_pairs_of_chosen_rows_stay_among_them() -> None:
 
 def test_a_row_without_a_fellow_is_named() -> None:
     part = Tiny(5, 5).only(np.array([0, 6]))
-    with pytest.raises(Problem, match="too sparse: no row was found that goes with row 1"):
+    with pytest.raises(UserError, match="too sparse: no row was found that goes with row 1"):
         part.change(np.array([1]), np.array([1]), np.random.default_rng(0))
 
 
@@ -112,5 +112,5 @@ def test_a_part_is_a_table_of_its_own() -> None:
 
 
 def test_unknown_factors_are_named() -> None:
-    with pytest.raises(Problem, match="no factor of 'tiny' is called 'f9'"):
+    with pytest.raises(UserError, match="no factor of 'tiny' is called 'f9'"):
         Tiny(2, 2).column("f9")

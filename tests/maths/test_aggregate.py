@@ -9,7 +9,7 @@ import torch
 from scipy.stats import norm
 from torch import Tensor
 
-from unbraid.errors import Problem
+from unbraid.errors import UserError
 from unbraid.maths import gaussian
 from unbraid.maths.aggregate import ESTIMATORS, log_aggregate, log_mixture, log_weights, total_correlation
 
@@ -103,7 +103,7 @@ def test_the_bias_of_the_estimates() -> None:
 
 
 def test_what_cannot_be_estimated_is_refused() -> None:
-    with pytest.raises(Problem, match="two or more"):
+    with pytest.raises(UserError, match="two or more"):
         log_weights("weighted", 1, 10)
-    with pytest.raises(Problem, match="stratified"):
+    with pytest.raises(UserError, match="stratified"):
         log_weights("stratifed", 2, 10)

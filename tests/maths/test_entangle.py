@@ -8,7 +8,7 @@ from scipy import stats
 from scipy.spatial.distance import cdist
 from torch import Tensor
 
-from unbraid.errors import Problem
+from unbraid.errors import UserError
 from unbraid.maths.entangle import NORMAL, UNIFORM, Marginal, entangle, reflection
 from unbraid.metrics.suite import score
 
@@ -144,9 +144,9 @@ def test_float32_stays_float32_and_is_as_exact_as_it_can_be() -> None:
 
 
 def test_what_has_no_image_is_refused() -> None:
-    with pytest.raises(Problem, match="outside"):
+    with pytest.raises(UserError, match="outside"):
         entangle(torch.tensor([[0.5, 1.5]]), marginal=UNIFORM)
-    with pytest.raises(Problem, match="alpha"):
+    with pytest.raises(UserError, match="alpha"):
         entangle(torch.rand(3, 2), alpha=0.5)
-    with pytest.raises(Problem, match="two dimensions"):
+    with pytest.raises(UserError, match="two dimensions"):
         entangle(torch.rand(3, 1))

@@ -9,8 +9,8 @@ import torch
 
 from tests.toys import Squares
 from unbraid.data.batch import Labelled
-from unbraid.data.sample import sampler
-from unbraid.train import Trainer
+from unbraid.data.samplers import sampler
+from unbraid.train.fit import Trainer
 
 TABLE = Squares()
 SPEC = replace(TABLE.spec, nuisances=(*TABLE.spec.nuisances, 3))

@@ -6,7 +6,7 @@ import torch
 
 from tests.toys import Squares
 from unbraid.data.batch import Pairs
-from unbraid.data.sample import sampler
+from unbraid.data.samplers import sampler
 from unbraid.methods.ada_gvae import AdaGVAE, average, shared_dims
 
 TABLE = Squares()

@@ -8,7 +8,7 @@ from scipy.stats import norm
 
 from tests.toys import Squares
 from unbraid.data.batch import Pairs
-from unbraid.data.sample import sampler
+from unbraid.data.samplers import sampler
 from unbraid.methods.ada_gvae import shared_dims
 from unbraid.methods.ada_ml_vae import AdaMLVAE, product
 

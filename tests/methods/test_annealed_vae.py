@@ -8,12 +8,12 @@ from torch import Tensor, nn
 
 from tests.toys import Squares
 from unbraid.data.batch import Images
-from unbraid.data.sample import sampler
+from unbraid.data.samplers import sampler
 from unbraid.data.table import Spec
 from unbraid.methods.annealed_vae import AnnealedVAE
 from unbraid.methods.beta_vae import BetaVAE
-from unbraid.nets import Decoder
-from unbraid.train import Trainer
+from unbraid.nets.autoencoders import Decoder
+from unbraid.train.fit import Trainer
 
 TABLE = Squares()
 

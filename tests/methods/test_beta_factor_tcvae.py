@@ -8,7 +8,7 @@ import torch.nn.functional as F
 
 from tests.toys import Squares
 from unbraid.data.batch import Images
-from unbraid.data.sample import sampler
+from unbraid.data.samplers import sampler
 from unbraid.methods.beta_factor_tcvae import BetaFactorTCVAE
 from unbraid.methods.beta_tcvae import BetaTCVAE
 from unbraid.methods.factor_vae import FactorVAE

@@ -10,8 +10,8 @@ from torch import Tensor, nn
 
 from tests.toys import Squares
 from unbraid.data.batch import Images
-from unbraid.data.sample import sampler
-from unbraid.errors import Problem
+from unbraid.data.samplers import sampler
+from unbraid.errors import UserError
 from unbraid.maths import gaussian
 from unbraid.maths.aggregate import ESTIMATORS
 from unbraid.methods.beta_tcvae import BetaTCVAE, parts_of_kl
@@ -112,5 +112,5 @@ def test_the_weighted_estimate_has_the_gradient_of_the_papers() -> None:
 
 
 def test_an_unknown_estimator_is_refused_at_once() -> None:
-    with pytest.raises(Problem, match="stratified"):
+    with pytest.raises(UserError, match="stratified"):
         build(estimator="stratifid")

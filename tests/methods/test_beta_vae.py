@@ -6,8 +6,8 @@ from torch import nn
 from unbraid.data.batch import Images
 from unbraid.data.table import Spec
 from unbraid.methods.beta_vae import BetaVAE
-from unbraid.nets import Decoder
-from unbraid.train import Trainer
+from unbraid.nets.autoencoders import Decoder
+from unbraid.train.fit import Trainer
 
 
 def test_more_beta_leaves_fewer_nats_in_the_code_and_a_large_one_none() -> None:

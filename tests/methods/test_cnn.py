@@ -10,9 +10,9 @@ import torch.nn.functional as F
 
 from tests.methods.labelled import SPEC, batch, build, losses
 from unbraid import catalogue
-from unbraid.errors import Problem
+from unbraid.errors import UserError
 from unbraid.methods.cnn import CNN
-from unbraid.methods.heads import no_nuisance, one_hot
+from unbraid.nets.heads import no_nuisance, one_hot
 
 
 @pytest.mark.parametrize("name", ["cnn", "beta_vae_classifier", "cai", "cvib", "uai", "vfae", "swap_vae"])
@@ -24,10 +24,10 @@ def test_classifiers_give_logits_in_the_order_of_the_images_and_refuse_sets_with
         torch.testing.assert_close(method.classify(x.flip(0)), logits.flip(0))
     assert logits.shape == (12, 3)
     assert logits.std(0).min() > 0
-    with pytest.raises(Problem, match="class"):
+    with pytest.raises(UserError, match="class"):
         kind(type(SPEC)(SPEC.shape, SPEC.n_train, 0, SPEC.nuisances))
     if name in ("cai", "cvib", "vfae"):
-        with pytest.raises(Problem, match="nuisances"):
+        with pytest.raises(UserError, match="nuisances"):
             kind(type(SPEC)(SPEC.shape, SPEC.n_train, SPEC.classes))
 
 

@@ -9,7 +9,7 @@ from sklearn.decomposition import PCA
 from tests.toys import Squares
 from unbraid.data.batch import TargetBackground
 from unbraid.data.table import Bytes, Rows, Table
-from unbraid.errors import Problem
+from unbraid.errors import UserError
 from unbraid.methods.cpca import CPCA
 
 ROWS = 3000
@@ -90,5 +90,5 @@ def test_no_other_orthonormal_directions_have_a_lower_loss() -> None:
 def test_images_too_large_for_a_covariance_are_refused() -> None:
     from unbraid.data.table import Spec
 
-    with pytest.raises(Problem, match="cpca takes images of 16 to 5000 values, not 12288"):
+    with pytest.raises(UserError, match="cpca takes images of 16 to 5000 values, not 12288"):
         CPCA(Spec((3, 64, 64), 10))

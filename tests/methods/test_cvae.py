@@ -13,7 +13,7 @@ from unbraid.methods.contract import Method
 from unbraid.methods.cvae import CVAE
 from unbraid.methods.rb_vae import RbVAE
 from unbraid.methods.srb_vae import SRbVAE
-from unbraid.train import Trainer
+from unbraid.train.fit import Trainer
 
 
 @pytest.mark.parametrize("kind", [CVAE, SRbVAE])

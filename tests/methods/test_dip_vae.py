@@ -10,8 +10,8 @@ from torch import Tensor
 
 from tests.toys import Squares
 from unbraid.data.batch import Images
-from unbraid.data.sample import sampler
-from unbraid.errors import Problem
+from unbraid.data.samplers import sampler
+from unbraid.errors import UserError
 from unbraid.maths import gaussian
 from unbraid.methods.dip_vae import DIPVAE, penalties
 from unbraid.methods.vae import VAE
@@ -82,7 +82,7 @@ def test_the_loss_is_the_vae_plus_both_penalties(variant: Literal["i", "ii"], fa
 
 
 def test_an_unknown_variant_is_refused_at_once() -> None:
-    with pytest.raises(Problem, match="dip_variant"):
+    with pytest.raises(UserError, match="dip_variant"):
         DIPVAE(TABLE.spec, dip_variant="iii")  # type: ignore[arg-type]
 
 

@@ -9,13 +9,13 @@ import torch.nn.functional as F
 
 from tests.toys import Squares
 from unbraid.data.batch import Images
-from unbraid.data.sample import sampler
-from unbraid.errors import Problem
+from unbraid.data.samplers import sampler
+from unbraid.errors import UserError
 from unbraid.maths import gaussian
 from unbraid.maths.dependence import permute_dims
 from unbraid.methods.factor_vae import FactorVAE
 from unbraid.methods.vae import VAE
-from unbraid.train import Trainer
+from unbraid.train.fit import Trainer
 
 TABLE = Squares()
 
@@ -132,5 +132,5 @@ def test_a_trained_critic_measures_the_total_correlation() -> None:
 
 
 def test_one_image_cannot_be_halved() -> None:
-    with pytest.raises(Problem, match="it must be at least 2, and is 1"):
+    with pytest.raises(UserError, match="it must be at least 2, and is 1"):
         build(second_batch=True).losses(Images(batch().index[:1], batch().x[:1]), 0)

@@ -10,14 +10,14 @@ from torch import Tensor
 
 from tests.toys import Squares
 from unbraid.data.batch import Images
-from unbraid.data.sample import sampler
+from unbraid.data.samplers import sampler
 from unbraid.data.table import Bytes, Factor, Grid, Values
-from unbraid.errors import Problem
-from unbraid.methods import gan
-from unbraid.methods.gan import draw_pairs
+from unbraid.errors import UserError
 from unbraid.methods.infogan import InfoGAN
 from unbraid.methods.infogan_cr import InfoGANCR
-from unbraid.train import Trainer
+from unbraid.nets import gan
+from unbraid.nets.gan import draw_pairs
+from unbraid.train.fit import Trainer
 
 TABLE = Squares()
 
@@ -267,7 +267,7 @@ def test_codes_are_read_back_after_a_short_training() -> None:
 
 
 def test_what_cannot_be_trained_is_refused() -> None:
-    with pytest.raises(Problem, match="gap is 3"):
+    with pytest.raises(UserError, match="gap is 3"):
         build(gap=3.0)
-    with pytest.raises(Problem, match="a batch of two or more"):
+    with pytest.raises(UserError, match="a batch of two or more"):
         build().losses(batch(n=1), 0)

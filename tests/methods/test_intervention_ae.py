@@ -10,12 +10,12 @@ from torch import Tensor, nn
 
 from tests.toys import Squares
 from unbraid.data.batch import Images
-from unbraid.data.sample import sampler
+from unbraid.data.samplers import sampler
 from unbraid.data.table import Spec
-from unbraid.errors import Problem
-from unbraid.methods import intervention_nets
+from unbraid.errors import UserError
 from unbraid.methods.intervention_ae import InterventionAE
-from unbraid.train import Trainer
+from unbraid.nets import intervention as intervention_nets
+from unbraid.train.fit import Trainer
 
 TABLE = Squares()
 
@@ -252,9 +252,9 @@ def test_units_of_critic_and_weights_leak_as_told_and_no_others(
 
 
 def test_a_single_feature_and_a_small_batch_are_refused() -> None:
-    with pytest.raises(Problem, match="two features or more"):
+    with pytest.raises(UserError, match="two features or more"):
         InterventionAE(Spec((1, 12, 12), 10), features=1)
-    with pytest.raises(Problem, match="four images or more"):
+    with pytest.raises(UserError, match="four images or more"):
         build().losses(replace(batch(), x=batch().x[:3]), 0)
 
 

@@ -10,8 +10,8 @@ from torch import Tensor
 
 from tests.toys import Squares
 from unbraid.data.batch import Views
-from unbraid.data.sample import sampler
-from unbraid.errors import Problem
+from unbraid.data.samplers import sampler
+from unbraid.errors import UserError
 from unbraid.maths.contrast import supcon
 from unbraid.maths.slices import hessian, infomin, orthogonality
 from unbraid.methods.sub_infomax import SubInfoMax
@@ -208,14 +208,14 @@ def test_blocks_are_the_code_the_representation_and_their_slices() -> None:
     ],
 )
 def test_what_cannot_work_is_refused(arguments: dict[str, Any], message: str) -> None:
-    with pytest.raises(Problem, match=message):
+    with pytest.raises(UserError, match=message):
         build(**arguments)
 
 
 def test_batches_that_teach_nothing_are_refused() -> None:
     same = replace(batch(), x2=batch().x1)
-    with pytest.raises(Problem, match="give least_crop, flip or colour"):
+    with pytest.raises(UserError, match="give least_crop, flip or colour"):
         build().losses(same, 0)
     assert build(colour=0.5).losses(same, 0)["model"].value > 0
-    with pytest.raises(Problem, match="two or more"):
+    with pytest.raises(UserError, match="two or more"):
         build().losses(batch(1), 0)

@@ -9,12 +9,12 @@ import torch
 
 from tests.toys import Squares
 from unbraid.data.batch import Views
-from unbraid.data.sample import sampler
+from unbraid.data.samplers import sampler
 from unbraid.data.table import Rows, Spec
-from unbraid.errors import Problem
+from unbraid.errors import UserError
 from unbraid.maths.contrast import supcon
 from unbraid.methods.sub_supervised import SubSupervised
-from unbraid.train import Trainer
+from unbraid.train.fit import Trainer
 
 
 class Pairs(Squares):
@@ -68,11 +68,11 @@ def test_labels_are_told_apart_for_any_number_of_factors() -> None:
 
 
 def test_what_cannot_be_taught_is_refused() -> None:
-    with pytest.raises(Problem, match="a data set whose views share factors"):
+    with pytest.raises(UserError, match="a data set whose views share factors"):
         SubSupervised(Spec((1, 12, 12), 100), width=4)
-    with pytest.raises(Problem, match="must be above 0"):
+    with pytest.raises(UserError, match="must be above 0"):
         SubSupervised(TABLE.spec, width=4, temperature=0.0)
-    with pytest.raises(Problem, match="take --views-of class"):
+    with pytest.raises(UserError, match="take --views-of class"):
         SubSupervised(TABLE.spec, width=4).losses(replace(batch(), y=torch.arange(24)), 0)
 
 

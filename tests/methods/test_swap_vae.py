@@ -10,13 +10,13 @@ import torch.nn.functional as F
 
 from tests.toys import Squares
 from unbraid.data.batch import Pairs
-from unbraid.data.sample import sampler
-from unbraid.errors import Problem
+from unbraid.data.samplers import sampler
+from unbraid.errors import UserError
 from unbraid.maths.contrast import supcon
 from unbraid.maths.divergence import DIVERGENCES
 from unbraid.maths.exchange import alike, class_average, swap
 from unbraid.methods.swap_vae import SwapVAE
-from unbraid.train import Trainer
+from unbraid.train.fit import Trainer
 
 TABLE = Squares()
 
@@ -279,14 +279,14 @@ def test_without_predictive_dimensions_there_is_one_block_and_no_classifier() ->
 
 
 def test_unknown_words_and_sets_without_classes_are_refused() -> None:
-    with pytest.raises(Problem, match="divergence"):
+    with pytest.raises(UserError, match="divergence"):
         build(divergence="l2")
-    with pytest.raises(Problem, match="kind of code"):
+    with pytest.raises(UserError, match="kind of code"):
         build(contrast_of="variance")
-    with pytest.raises(Problem, match="comparison"):
+    with pytest.raises(UserError, match="comparison"):
         build(compare_with="nothing")
     spec = TABLE.spec
     nameless = type(spec)(spec.shape, spec.n_train)
-    with pytest.raises(Problem, match="--predictive 0"):
+    with pytest.raises(UserError, match="--predictive 0"):
         SwapVAE(nameless)
     SwapVAE(nameless, predictive=0)

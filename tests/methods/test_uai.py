@@ -7,9 +7,9 @@ import torch
 import torch.nn.functional as F
 
 from tests.methods.labelled import batch, build, losses
-from unbraid.errors import Problem
+from unbraid.errors import UserError
 from unbraid.methods.uai import UAI
-from unbraid.train import Trainer
+from unbraid.train.fit import Trainer
 
 
 def test_uai_alternates_and_neither_player_moves_the_other() -> None:
@@ -63,6 +63,6 @@ def test_uai_decodes_p_before_n_and_hides_nothing() -> None:
     ],
 )
 def test_uai_refuses_a_missing_part_and_chances_that_are_none(given: dict[str, Any], message: str) -> None:
-    with pytest.raises(Problem, match=message):
+    with pytest.raises(UserError, match=message):
         build(UAI, **given)
     build(UAI, predictive=1, nuisance=1, drop=0.0)

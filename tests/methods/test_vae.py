@@ -6,10 +6,10 @@ import torch
 
 from tests.toys import Squares
 from unbraid.data.batch import Images
-from unbraid.data.sample import sampler
+from unbraid.data.samplers import sampler
 from unbraid.methods.beta_vae import BetaVAE
 from unbraid.methods.vae import VAE
-from unbraid.nets import GAUSSIAN_SCALE
+from unbraid.nets.autoencoders import GAUSSIAN_SCALE
 
 TABLE = Squares()
 

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from tests.toys import Squares
 from unbraid.data.batch import TargetBackground
-from unbraid.data.sample import sampler
+from unbraid.data.samplers import sampler
 from unbraid.methods.contract import Method
 
 TABLE = Squares()

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests.metrics.worlds import Array, grid, noise, perfect, rng, rotation
-from unbraid.errors import Problem
+from unbraid.errors import UserError
 from unbraid.metrics.clustering_accuracy import clustering_accuracy
 from unbraid.metrics.dci import dci
 from unbraid.metrics.downstream import downstream
@@ -42,7 +42,7 @@ def test_far_clusters_are_found_and_near_ones_are_not(plane: bool) -> None:
 
 
 def test_clusters_need_rows() -> None:
-    with pytest.raises(Problem, match="too few to cluster"):
+    with pytest.raises(UserError, match="too few to cluster"):
         clustering_accuracy(noise(20, 2), np.arange(20) % 3, rng())
 
 
@@ -70,7 +70,7 @@ def test_w2_floor_of_sixteen_dimensions() -> None:
     """Two samples of 128 from one 16-dimensional normal are 14.2 apart."""
     found = w2(noise(3000, 16, 1), noise(3000, 16, 2), rng(), large=0)
     assert found.value == pytest.approx(14.2, abs=0.3) and found.parts["floor"] == pytest.approx(14.2, abs=0.3)
-    with pytest.raises(Problem, match="16 latents and background codes 3"):
+    with pytest.raises(UserError, match="16 latents and background codes 3"):
         w2(noise(300, 16), noise(300, 3), rng())
 
 
@@ -143,7 +143,7 @@ def test_a_table_in_which_one_block_wins_everything_is_not_diagonal() -> None:
     found = probe_table({"z0": blocks["z"], "z1": noise(len(factors), 3)}, factors, rng())
     assert not found.parts["diagonal"] and found.value == 0
     assert diagonal(np.array([[0.9, 0.5], [0.8, 0.6]])) and not diagonal(np.array([[0.9, 0.6], [0.8, 0.6]]))
-    with pytest.raises(Problem, match="pair must name two of the blocks"):
+    with pytest.raises(UserError, match="pair must name two of the blocks"):
         probe_table(blocks, factors, rng(), pair=("z0", "q"))
 
 
@@ -155,9 +155,9 @@ def test_udr_of_the_same_and_of_unrelated_runs() -> None:
     assert strangers.value < 0.15
     mixed = udr([codes, codes @ rotation(4), codes @ rotation(4, 8)], rng(), method="spearman")
     assert mixed.value < twins.value - 0.2
-    with pytest.raises(Problem, match="at least two"):
+    with pytest.raises(UserError, match="at least two"):
         udr([codes], rng())
-    with pytest.raises(Problem, match="same samples"):
+    with pytest.raises(UserError, match="same samples"):
         udr([codes, codes[:-1]], rng())
 
 
@@ -186,7 +186,7 @@ def test_seed_variants_of_dci() -> None:
     assert found.value > 0.95 and found.params["depths"] == [4, 4, 4]
     shallow = dci(perfect(factors), factors, rng(), predictor="regressor", depths=(4, 4, 1))
     assert shallow.parts["informativeness_per_factor"][2] < found.parts["informativeness_per_factor"][2]
-    with pytest.raises(Problem, match="one depth for each of 3"):
+    with pytest.raises(UserError, match="one depth for each of 3"):
         dci(perfect(factors), factors, rng(), predictor="regressor", depths=(4, 4))
     lasso = dci(perfect(factors), factors, rng(), predictor="lasso")
     assert lasso.value > 0.95 and lasso.parts["informativeness"] > 0.95
@@ -214,7 +214,7 @@ def test_downstream_rises_with_labels() -> None:
     assert found.value == found.parts["mean"]["200"] and found.low is not None and found.low < found.value
     short = downstream(codes, FACTORS, rng(), sizes=(10, 10_000), predictor="trees")
     assert any("[10000] labels are left out" in text for text in short.warnings) and short.parts["efficiency"] is None
-    with pytest.raises(Problem, match="at least 10000 labels"):
+    with pytest.raises(UserError, match="at least 10000 labels"):
         downstream(codes, FACTORS, rng(), sizes=(10_000,))
 
 

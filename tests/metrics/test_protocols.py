@@ -15,7 +15,7 @@ from sklearn.metrics import log_loss
 from sklearn.preprocessing import StandardScaler
 
 from tests.metrics.worlds import Array, grid, noise, perfect, rng, rotation
-from unbraid.errors import Problem
+from unbraid.errors import UserError
 from unbraid.metrics.beta_vae_score import beta_vae_score
 from unbraid.metrics.dci import dci
 from unbraid.metrics.info_mec import info_mec
@@ -65,7 +65,7 @@ def test_depths_belong_to_the_factors_given_whichever_are_left_out() -> None:
     wider = np.insert(FACTORS, 1, 5, axis=1)  # a factor that never changes
     found = dci(MIXED, wider, rng(), predictor="regressor", depths=(4, 9, 2, 3), train=TRAIN)
     assert found.value == dci(MIXED, FACTORS, rng(), predictor="regressor", depths=(4, 2, 3), train=TRAIN).value
-    with pytest.raises(Problem, match="one depth for each of 4"):
+    with pytest.raises(UserError, match="one depth for each of 4"):
         dci(MIXED, wider, rng(), predictor="regressor", depths=(4, 2, 3))
 
 
@@ -114,7 +114,7 @@ def test_ordered_factors_are_counted_among_those_given() -> None:
     wider = np.insert(FACTORS, 0, 5, axis=1)
     found = sap(MIXED, wider, rng(), method="logistic", ordered=(2, 3), train=TRAIN)
     assert found.value == sap(MIXED, FACTORS, rng(), method="logistic", ordered=(1, 2), train=TRAIN).value
-    with pytest.raises(Problem, match="ordered names factor 4"):
+    with pytest.raises(UserError, match="ordered names factor 4"):
         sap(MIXED, wider, rng(), ordered=(4,))
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from tests.metrics.worlds import Array, grid, noise, perfect, rng, rotation
-from unbraid.errors import Problem
+from unbraid.errors import UserError
 from unbraid.metrics import suite
 from unbraid.metrics.contract import Score
 from unbraid.metrics.prepare import parallel, split
@@ -50,22 +50,22 @@ def all_scores(codes: Array, factors: Array, **more: Any) -> dict[str, Score]:
     ],
 )
 def test_what_cannot_be_scored_is_refused_in_a_sentence(codes: Array, factors: Array, sentence: str) -> None:
-    with pytest.raises(Problem, match=sentence):
+    with pytest.raises(UserError, match=sentence):
         score(codes, factors, metrics=["mig"], bootstrap=0)
 
 
 def test_names_and_options_are_checked() -> None:
-    with pytest.raises(Problem, match="did you mean 'mig'"):
+    with pytest.raises(UserError, match="did you mean 'mig'"):
         score(PERFECT, FACTORS, metrics=["migg"])
-    with pytest.raises(Problem, match="no argument 'bin'"):
+    with pytest.raises(UserError, match="no argument 'bin'"):
         score(PERFECT, FACTORS, metrics=["mig"], options={"mig": {"bin": 3}})
-    with pytest.raises(Problem, match="not among the metrics"):
+    with pytest.raises(UserError, match="not among the metrics"):
         score(PERFECT, FACTORS, metrics=["mig"], options={"dci": {}})
-    with pytest.raises(Problem, match="one name for each of the 3"):
+    with pytest.raises(UserError, match="one name for each of the 3"):
         score(PERFECT, FACTORS, names=["shape"])
-    with pytest.raises(Problem, match="needs factors"):
+    with pytest.raises(UserError, match="needs factors"):
         score(PERFECT, None, metrics=["mig"])
-    with pytest.raises(Problem, match="unit of each of the 3 latents"):
+    with pytest.raises(UserError, match="unit of each of the 3 latents"):
         score(PERFECT, FACTORS, metrics=["mig"], units=[0, 1])
 
 
@@ -244,7 +244,7 @@ def test_only_resamples_that_have_a_value_are_counted() -> None:
 
     def scripted(codes: Array, factors: Array, generator: np.random.Generator) -> Score:
         if (value := next(told)) is None:
-            raise Problem("this sample lost a value")
+            raise UserError("this sample lost a value")
         return Score(value)
 
     found = suite._trusted(scripted, {}, PERFECT, FACTORS, rng(), 9)  # the value, the null and nine resamples
@@ -288,7 +288,7 @@ def test_split_by_number_and_by_chance() -> None:
     assert train.tolist() == [0, 1, 2, 3, 4, 5] and test.tolist() == [6, 7, 8, 9]
     train, test = split(9, None, rng())
     assert sorted([*train, *test]) == list(range(9)) and len(train) == 6
-    with pytest.raises(Problem, match="between 1 and 9"):
+    with pytest.raises(UserError, match="between 1 and 9"):
         split(10, 10, rng())
 
 

@@ -8,8 +8,8 @@ import pytest
 
 from tests.toys import Squares
 from unbraid.api import build, fit, report, represent, score
-from unbraid.reports import figures
-from unbraid.run import Run
+from unbraid.figures import svg as figures
+from unbraid.train.run import Run
 
 
 @pytest.fixture(scope="module")

@@ -9,9 +9,9 @@ import torch
 
 from tests.toys import Squares
 from unbraid.api import build, fit, report, represent
+from unbraid.encode import images, nearest, retrieve, spaces, thumbnails
 from unbraid.methods.contract import Method
 from unbraid.reports.retrieval import section
-from unbraid.representation import images, nearest, retrieve, spaces, thumbnails
 
 TABLE = Squares()
 

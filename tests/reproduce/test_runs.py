@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from unbraid.cli import main
-from unbraid.errors import Problem
+from unbraid.errors import UserError
 from unbraid.reproduce.runs import gather, need_mnist
 
 
@@ -59,7 +59,7 @@ def test_workers_end_when_their_parent_is_killed(tmp_path: Path) -> None:
 
 
 def test_small_digits_do_not_stand_in_for_mnist_in_an_experiment(tmp_path: Path) -> None:
-    with pytest.raises(Problem, match="needs mnist: run `unbraid data fetch mnist`"):
+    with pytest.raises(UserError, match="needs mnist: run `unbraid data fetch mnist`"):
         need_mnist(tmp_path)
     (tmp_path / "mnist").mkdir()
     need_mnist(tmp_path)

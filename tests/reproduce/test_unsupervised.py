@@ -15,7 +15,7 @@ from unbraid.reproduce import unsupervised
 from unbraid.reproduce.results import Claim, Record, Table, positive, publish
 from unbraid.reproduce.unsupervised_figures import draw
 from unbraid.reproduce.unsupervised_more import capacity_claim, impossibility_claim
-from unbraid.run import Plan, Run
+from unbraid.train.run import Plan, Run
 
 OBJECTIVES = ["annealed_vae", "beta_vae", "beta_tcvae", "dip_vae dip_variant=i", "dip_vae dip_variant=ii", "factor_vae"]
 

@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from unbraid.errors import Problem
+from unbraid.errors import UserError
 from unbraid.study import Study, product
 from unbraid.study.collect import collect, wide, write_table
 
@@ -53,11 +53,11 @@ def test_a_hundred_thousand_rows_in_seconds(tmp_path: Path) -> None:
 
 
 def test_nothing_and_damage_are_one_sentence(tmp_path: Path) -> None:
-    with pytest.raises(Problem, match="there is no scored run"):
+    with pytest.raises(UserError, match="there is no scored run"):
         collect(tmp_path)
     synthetic(tmp_path, 2, 0)
     next(tmp_path.glob("*/scores.json")).write_text("{")
-    with pytest.raises(Problem, match=r"scores.json is damaged"):
+    with pytest.raises(UserError, match=r"scores.json is damaged"):
         collect(tmp_path)
 
 
@@ -74,6 +74,6 @@ def test_nothing_and_damage_are_one_sentence(tmp_path: Path) -> None:
 def test_a_damaged_file_is_one_sentence_with_a_cure(file: str, content: str, message: str, tmp_path: Path) -> None:
     synthetic(tmp_path, 2, 0)
     next(tmp_path.glob(f"*/{file}")).write_text(content)
-    with pytest.raises(Problem, match=message) as caught:
+    with pytest.raises(UserError, match=message) as caught:
         collect(tmp_path)
     assert "\n" not in str(caught.value)

@@ -11,7 +11,7 @@ import torch
 
 from tests.study.toys import SMALL
 from unbraid import api
-from unbraid.nets import decoder
+from unbraid.nets.autoencoders import decoder
 from unbraid.study import Study, product
 from unbraid.study.evaluate import image_nll
 from unbraid.study.execute import states, task, work

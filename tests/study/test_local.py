@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.study.toys import quiet_view
-from unbraid.errors import Problem
+from unbraid.errors import UserError
 from unbraid.study.local import run_all
 
 
@@ -36,5 +36,5 @@ def test_a_killed_worker_is_tried_again_once_and_then_recorded_with_its_signal(t
 
 
 def test_a_worker_that_cannot_start_is_one_sentence(tmp_path: Path) -> None:
-    with pytest.raises(Problem, match=r"no worker could be started: .*No module named 'nowhere'"):
+    with pytest.raises(UserError, match=r"no worker could be started: .*No module named 'nowhere'"):
         run_all(tasks(tmp_path, [0]), workers=1, view=quiet_view(1), failed=lambda *_: None, target="nowhere:f")

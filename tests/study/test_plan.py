@@ -12,7 +12,7 @@ import pytest
 
 from tests.toys import Squares
 from unbraid import catalogue
-from unbraid.errors import Problem
+from unbraid.errors import UserError
 from unbraid.study import Study, chain, product, zipped
 from unbraid.study.plan import load, resolve, select
 
@@ -29,9 +29,9 @@ def test_product_zip_and_chain_combine_as_their_names_say() -> None:
         {"a": 2, "b": 4, "c": 5, "d": 1},
     ]
     assert chain(product(a=1), product(b=[2, 3])) == [{"a": 1}, {"b": 2}, {"b": 3}]
-    with pytest.raises(Problem, match="of 2, 3"):
+    with pytest.raises(UserError, match="of 2, 3"):
         zipped(a=[1, 2], b=[1, 2, 3])
-    with pytest.raises(Problem, match="'a' is set twice, to 1 and to 2"):
+    with pytest.raises(UserError, match="'a' is set twice, to 1 and to 2"):
         product(product(a=1), a=2)
 
 
@@ -51,22 +51,22 @@ def test_product_zip_and_chain_combine_as_their_names_say() -> None:
     ],
 )
 def test_what_cannot_work_is_refused(change: dict[str, Any], message: str) -> None:
-    with pytest.raises(Problem, match=message):
+    with pytest.raises(UserError, match=message):
         Study(runs=product([{**RUN, **change}])).jobs()
 
 
 def test_the_same_run_twice_is_refused_however_it_is_written() -> None:
     names = {resolve({**RUN, "beta": beta}).name for beta in (4, 4.0, np.float64(4))}
     assert len(names | {resolve(RUN).name}) == 1
-    with pytest.raises(Problem, match="runs 1 and 3 are the same: method=beta_vae, data=dsprites, beta=4 and"):
+    with pytest.raises(UserError, match="runs 1 and 3 are the same: method=beta_vae, data=dsprites, beta=4 and"):
         Study(runs=product([RUN], beta=[4, 5, 4.0])).jobs()
 
 
 def test_metrics_and_their_options_are_checked() -> None:
     runs = product([RUN])
-    with pytest.raises(Problem, match="did you mean 'mig'"):
+    with pytest.raises(UserError, match="did you mean 'mig'"):
         Study(runs=runs, metrics=["migg"]).jobs()
-    with pytest.raises(Problem, match="did you mean 'bins'"):
+    with pytest.raises(UserError, match="did you mean 'bins'"):
         Study(runs=runs, metrics={"mig": {"bin": 3}}).jobs()
     (job,) = Study(runs=runs, metrics={"downstream:gbt": {"predictor": "gbt", "sizes": (10, 100)}}).jobs()
     assert job.evaluation["metrics"] == {"downstream:gbt": {"predictor": "gbt", "sizes": [10, 100]}}
@@ -90,9 +90,9 @@ def test_only_the_wanted_runs() -> None:
     jobs = Study(runs=product([RUN], beta=[1, 2, 4], seed=range(3))).jobs()
     chosen = select(jobs, ["beta=1,4,seed=2"])
     assert [(job.plan.arguments["beta"], job.plan.seed) for job in chosen] == [(1.0, 2), (4.0, 2)]
-    with pytest.raises(Problem, match="did you mean 'beta'"):
+    with pytest.raises(UserError, match="did you mean 'beta'"):
         select(jobs, ["bet=1"])
-    with pytest.raises(Problem, match="no run of the study has beta=3"):
+    with pytest.raises(UserError, match="no run of the study has beta=3"):
         select(jobs, ["beta=3"])
 
 
@@ -114,7 +114,7 @@ def test_only_the_wanted_runs() -> None:
 def test_a_bad_file_is_one_sentence(text: str, message: str, tmp_path: Path) -> None:
     file = tmp_path / "bad.py"
     file.write_text(text)
-    with pytest.raises(Problem, match=message):
+    with pytest.raises(UserError, match=message):
         load(file)
 
 

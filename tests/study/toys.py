@@ -36,8 +36,8 @@ def fragile(task: dict[str, Any], tell: Callable[[int, float], None]) -> dict[st
 
 def counted(task: dict[str, Any], tell: Callable[[int, float], None]) -> dict[str, Any]:
     """A real run, which leaves a mark whenever weights are saved at the end of a training."""
-    from unbraid import train
     from unbraid.study.execute import work
+    from unbraid.train import fit as train
 
     names = vars(train)
     save = names["save_weights"]

@@ -9,7 +9,7 @@ from typing import Any
 
 from unbraid.cli import data, listing, report, reproduce, run, score, study
 from unbraid.cli.parser import Parser
-from unbraid.errors import Problem
+from unbraid.errors import UserError
 
 
 def main(words: Sequence[str] | None = None) -> int:
@@ -40,8 +40,8 @@ def _main(words: Sequence[str] | None) -> int:
         arguments = parser.parse(words)
         code: int = arguments.main(arguments)
         return code
-    except Problem as problem:
-        print(f"unbraid: {problem}", file=sys.stderr)
+    except UserError as error:
+        print(f"unbraid: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt as stop:
         print(f"\nunbraid: {str(stop) or 'stopped'}; the same command continues from there", file=sys.stderr)

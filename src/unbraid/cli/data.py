@@ -15,7 +15,7 @@ from unbraid import catalogue
 from unbraid.cli.parser import Parser
 from unbraid.cli.parser import add as add_options
 from unbraid.cli.show import print_table
-from unbraid.errors import Problem
+from unbraid.errors import UserError
 
 if TYPE_CHECKING:
     from unbraid.data.table import Table
@@ -58,7 +58,7 @@ class SetParser(Parser):
 
 
 def list_sets(arguments: argparse.Namespace) -> int:
-    from unbraid.data.roots import data_root
+    from unbraid.data.io.paths import data_root
 
     _choose_root(arguments)
     sets = [_describe(entry) for entry in catalogue.entries("data").values()]
@@ -76,7 +76,7 @@ def list_sets(arguments: argparse.Namespace) -> int:
 
 
 def show_set(arguments: argparse.Namespace) -> int:
-    from unbraid.data.show import contact_sheet, joint_picture
+    from unbraid.figures.data_sheet import contact_sheet, joint_picture
 
     _choose_root(arguments)
     entry = catalogue.find("data", arguments.data)
@@ -95,12 +95,12 @@ def show_set(arguments: argparse.Namespace) -> int:
             _print_joint(table, a, b)
             print(f"joint distribution: {joint_picture(table, a, b, out.with_stem(f'{out.stem}-{a}-{b}'))}")
     except OSError as error:
-        raise Problem(f"{out} cannot be written: {error.strerror or error}") from error
+        raise UserError(f"{out} cannot be written: {error.strerror or error}") from error
     return 0
 
 
 def fetch_set(arguments: argparse.Namespace) -> int:
-    from unbraid.data.sources import SOURCES, USES
+    from unbraid.data.io.downloads import SOURCES, USES
 
     _choose_root(arguments)
     name = catalogue.find("data", arguments.data).name
@@ -113,14 +113,14 @@ def fetch_set(arguments: argparse.Namespace) -> int:
 
 
 def _fetch(name: str, only: list[str]) -> None:
-    from unbraid.data.fetch import fetch_file
-    from unbraid.data.sources import SOURCES, folder, present
+    from unbraid.data.io.downloads import SOURCES, folder, present
+    from unbraid.data.io.fetch import fetch_file
     from unbraid.errors import unknown
 
     source = SOURCES[name]
     if not source.downloads:
         if not present(name):
-            raise Problem(f"{name} cannot be fetched: {source.by_hand}, and put that into {folder(name)}")
+            raise UserError(f"{name} cannot be fetched: {source.by_hand}, and put that into {folder(name)}")
         print(f"{name} is in {folder(name)}")
     known = {download.file: download for download in source.downloads}
     for file in only:
@@ -147,7 +147,7 @@ def _bar(file: str, size: int) -> Iterator[Callable[[int, int], None]]:
 
 
 def _describe(entry: catalogue.Entry) -> dict[str, Any]:
-    from unbraid.data.sources import SOURCES, USES, folder, present
+    from unbraid.data.io.downloads import SOURCES, USES, folder, present
     from unbraid.data.table import Grid
 
     kind = entry.load()
@@ -178,7 +178,7 @@ def _print_factors(table: Table) -> None:
     """Each factor with its number of values, what it is for, and how often its values occur."""
     import numpy as np
 
-    from unbraid.data.show import MANY
+    from unbraid.figures.data_sheet import MANY
 
     count = len(table)
     rows = np.arange(count) if count <= MANY else np.random.default_rng(0).integers(0, count, MANY)
@@ -200,7 +200,7 @@ def _print_factors(table: Table) -> None:
 
 
 def _print_joint(table: Table, a: str, b: str) -> None:
-    from unbraid.data.show import joint
+    from unbraid.figures.data_sheet import joint
 
     shares = joint(table, a, b)
     if max(shares.shape) <= LARGEST:

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from unbraid.cli.parser import Parser
-from unbraid.errors import Problem
+from unbraid.errors import UserError
 
 if TYPE_CHECKING:
     from unbraid.data.table import Table
     from unbraid.methods.contract import Method
-    from unbraid.run import Run
+    from unbraid.train.run import Run
 
 POINTS = 10_000
 
@@ -31,7 +31,7 @@ def add(commands: argparse._SubParsersAction[Parser]) -> None:
 def main(arguments: argparse.Namespace) -> int:
     from unbraid import api
     from unbraid.reports.page import traversal_sheet
-    from unbraid.run import Run
+    from unbraid.train.run import Run
 
     if any(Path(arguments.path).glob("*/run.json")) and not (Path(arguments.path) / "run.json").exists():
         return _study(Path(arguments.path), arguments)
@@ -51,7 +51,7 @@ def main(arguments: argparse.Namespace) -> int:
 
 def check_points(points: int | None) -> None:
     if points is not None and points < 1:
-        raise Problem(f"at least one image must be encoded, not {points}")
+        raise UserError(f"at least one image must be encoded, not {points}")
 
 
 def evaluate(
@@ -84,14 +84,14 @@ def evaluate(
     if not (run.path / "scores.json").exists() or (suite and not has_suite(run)):
         try:
             api.score(run)
-        except Problem as problem:
-            warnings.warn(f"there are no scores: {problem}", stacklevel=2)
+        except UserError as error:
+            warnings.warn(f"there are no scores: {error}", stacklevel=2)
 
 
 def _study(folder: Path, arguments: argparse.Namespace) -> int:
     from unbraid.reports.study import report
 
     if arguments.image is not None or arguments.png:
-        raise Problem(f"--image and --png are for one run, and {folder} is a folder of runs: name one of them")
+        raise UserError(f"--image and --png are for one run, and {folder} is a folder of runs: name one of them")
     print(f"report: {report(folder)}")
     return 0

@@ -7,7 +7,7 @@ import importlib
 from pathlib import Path
 
 from unbraid.cli.parser import Parser
-from unbraid.errors import Problem, unknown
+from unbraid.errors import UserError, unknown
 
 HERE = Path(__file__).parents[1] / "reproduce"
 
@@ -27,7 +27,7 @@ def main(arguments: argparse.Namespace) -> int:
     if arguments.name not in names():
         raise unknown("reproduction", arguments.name, names())
     if arguments.workers < 1:
-        raise Problem(f"--workers is {arguments.workers}: at least one run must be at work")
+        raise UserError(f"--workers is {arguments.workers}: at least one run must be at work")
     module = importlib.import_module(f"unbraid.reproduce.{arguments.name}")
     module.main(arguments.out, arguments.runs / arguments.name, workers=arguments.workers)
     print(f"results: {arguments.out / arguments.name}.md")

@@ -11,7 +11,7 @@ from unbraid.cli.parser import Parser
 from unbraid.cli.parser import add as add_options
 from unbraid.cli.report import POINTS, check_points, evaluate
 from unbraid.cli.show import print_scores
-from unbraid.errors import Problem
+from unbraid.errors import UserError
 
 TRAINING = ("steps", "batch", "seed", "out", "device", "threads", "save_every")
 SUMMARY = "train a method on a data set, score it and write a report"
@@ -28,7 +28,7 @@ def main(words: list[str]) -> int:
         if {"-h", "--help"} & set(words):
             print(_parser("METHOD", _option(words, "--data")).format_help() + "\n" + _all_methods(), end="")
             return 0
-        raise Problem("say which method to run, as in 'unbraid run beta_vae'; 'unbraid list methods' shows them all")
+        raise UserError("say which method to run, as in 'unbraid run beta_vae'; 'unbraid list methods' shows them all")
     entry = catalogue.find("methods", method)
     data = catalogue.find("data", _option(words, "--data"))
     parser = _parser(method, data.name)
@@ -41,7 +41,7 @@ def main(words: list[str]) -> int:
         return {argument.name: given[argument.name] for argument in arguments if argument.name in given}
 
     chosen = {argument.name: given.get(argument.name, argument.default) for argument in sampling}
-    training = take(catalogue.signature("train.py", "fit"))
+    training = take(catalogue.signature("train/fit.py", "fit"))
     if given.get("data_root"):
         os.environ["UNBRAID_DATA"] = given["data_root"]
     machine.prepare_threads(given.get("threads"))
@@ -83,7 +83,7 @@ def _parser(method: str, data: str) -> Parser:
     )
     training = parser.add_argument_group("training")
     training.add_argument("--data", metavar="NAME", help="data set (default: dsprites; two_folders with --target)")
-    options = [argument for argument in catalogue.signature("train.py", "fit") if argument.name in TRAINING]
+    options = [argument for argument in catalogue.signature("train/fit.py", "fit") if argument.name in TRAINING]
     add_options(training, options)
     training.add_argument("--points", type=int, help=f"images to encode for the scores (default: {POINTS})")
     training.add_argument("--data-root", metavar="DIR", help="folder of data files (default: UNBRAID_DATA)")

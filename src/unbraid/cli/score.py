@@ -11,7 +11,7 @@ from typing import Any
 
 from unbraid.cli.parser import Parser
 from unbraid.cli.show import print_scores
-from unbraid.errors import Problem
+from unbraid.errors import UserError
 
 
 def add(commands: argparse._SubParsersAction[Parser]) -> None:
@@ -33,8 +33,8 @@ def add(commands: argparse._SubParsersAction[Parser]) -> None:
 
 
 def main(arguments: argparse.Namespace) -> int:
-    from unbraid.run import Run
     from unbraid.scores import score, score_file
+    from unbraid.train.run import Run
 
     metrics = [name.strip() for name in arguments.metrics.split(",")] if arguments.metrics else None
     given: dict[str, Any] = {"block": arguments.block, "metrics": metrics, "seed": arguments.seed}
@@ -56,7 +56,7 @@ def read_options(words: Sequence[str]) -> dict[str, dict[str, Any]]:
         target, equals, text = word.partition("=")
         metric, dot, name = target.partition(".")
         if not (equals and dot and metric and name):
-            raise Problem(f"'{word}' is not METRIC.NAME=VALUE, such as translation.steps=60")
+            raise UserError(f"'{word}' is not METRIC.NAME=VALUE, such as translation.steps=60")
         try:
             value = ast.literal_eval(text)
         except (ValueError, SyntaxError):

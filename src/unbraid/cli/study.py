@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from unbraid.cli.parser import Parser
 from unbraid.cli.show import print_table
-from unbraid.errors import Problem
+from unbraid.errors import UserError
 
 if TYPE_CHECKING:
     from unbraid.study.estimate import Cost
@@ -107,7 +107,7 @@ def _end(out: str, count: Counter[str], failures: dict[str, str]) -> int:
 
 def main_collect(arguments: argparse.Namespace) -> int:
     if "://" in arguments.path and not arguments.to:
-        raise Problem("say with --to where the table of runs at a URL is to be written")
+        raise UserError("say with --to where the table of runs at a URL is to be written")
     _collect(arguments.path, arguments.to or Path(arguments.path) / "table")
     return 0
 
@@ -131,11 +131,11 @@ def _check(arguments: argparse.Namespace) -> None:
     for name in ("limit", "workers", "threads"):
         value = getattr(arguments, name)
         if value is not None and value < 1:
-            raise Problem(f"--{name} must be at least 1, and is {value}")
+            raise UserError(f"--{name} must be at least 1, and is {value}")
     if arguments.cpus < 0 or arguments.gpus < 0:
-        raise Problem("--cpus and --gpus must not be negative")
+        raise UserError("--cpus and --gpus must not be negative")
     if not arguments.ray and (arguments.gpus or arguments.cpus != 1.0):
-        raise Problem("--cpus and --gpus are for a cluster: give --ray ADDRESS, or --device for this machine")
+        raise UserError("--cpus and --gpus are for a cluster: give --ray ADDRESS, or --device for this machine")
 
 
 def _print_plan(jobs: Sequence[Job], state: dict[str, str], known: dict[str, Cost], pending: Sequence[Job]) -> None:

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unbraid.data.arrays import Stored, npy, npz
+from unbraid.data.io.array_files import Stored, npy, npz
 from unbraid.data.table import Factor, Rows, Table, Values
-from unbraid.errors import Problem
+from unbraid.errors import UserError
 
 REACH = 5.0  # standard deviations on either side of the mean; what lies beyond is moved to there
 
@@ -51,7 +51,9 @@ def two_tables(target: str, background: str) -> tuple[Vectors, Vectors]:
     """
     (first, labels), (second, others) = (_load(Path(path).expanduser()) for path in (target, background))
     if first.shape[1] != second.shape[1]:
-        raise Problem(f"{target} has {first.shape[1]} features and {background} has {second.shape[1]}: they must agree")
+        raise UserError(
+            f"{target} has {first.shape[1]} features and {background} has {second.shape[1]}: they must agree"
+        )
     both = np.concatenate([first, second])
     spread = both.std(0)
     scaled = np.where(spread > 0, (both - both.mean(0)) / np.where(spread > 0, spread, 1), 0)
@@ -62,20 +64,22 @@ def two_tables(target: str, background: str) -> tuple[Vectors, Vectors]:
 def _load(path: Path) -> tuple[NDArray[np.float64], NDArray[np.int64] | None]:
     stored, labels = _find(path)
     if len(stored.shape) != 2 or 0 in stored.shape or stored.dtype.kind not in "fiub":
-        raise Problem(f"{stored.where} is {stored.dtype.name} {stored.shape}: features are numbers [samples, features]")
+        raise UserError(
+            f"{stored.where} is {stored.dtype.name} {stored.shape}: features are numbers [samples, features]"
+        )
     features = stored.load().astype(np.float64)
     if not np.isfinite(features).all():
         row = int(np.argmin(np.isfinite(features).all(1)))
-        raise Problem(f"{stored.where} has values that are NaN or infinite, first in row {row}: leave them out")
+        raise UserError(f"{stored.where} has values that are NaN or infinite, first in row {row}: leave them out")
     if labels is None:
         return features, None
     if labels.shape != (len(features),) or labels.dtype.kind not in "iu":
-        raise Problem(
+        raise UserError(
             f"{labels.where} is {labels.dtype.name} {labels.shape} instead of whole numbers ({len(features)},)"
         )
     found = labels.load().astype(np.int64)
     if not 0 <= found.min() <= found.max() < len(found):
-        raise Problem(f"{labels.where} has values from {found.min()} to {found.max()}: number the classes from 0")
+        raise UserError(f"{labels.where} has values from {found.min()} to {found.max()}: number the classes from 0")
     return features, found
 
 
@@ -87,5 +91,5 @@ def _find(path: Path) -> tuple[Stored, Stored | None]:
     labels = found.pop("labels", None)
     chosen = found.get("features") or found.get("images") or (next(iter(found.values())) if len(found) == 1 else None)
     if chosen is None:
-        raise Problem(f"{path} has the arrays {', '.join(found) or 'none'}: name the one that is meant 'features'")
+        raise UserError(f"{path} has the arrays {', '.join(found) or 'none'}: name the one that is meant 'features'")
     return chosen, labels

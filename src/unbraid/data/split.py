@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unbraid.data.table import Bytes, Product, Rows, Table, Values, until_found
-from unbraid.errors import Problem
+from unbraid.errors import UserError
 
 
 class Subset(Table):
@@ -70,9 +70,9 @@ def hold_out(
         seed: of the draw
     """
     if sum(map(bool, (fraction, count, where))) != 1:
-        raise Problem("hold_out needs exactly one of fraction, count and where")
+        raise UserError("hold_out needs exactly one of fraction, count and where")
     if count < 0 or not 0 <= fraction <= 1:
-        raise Problem(f"hold_out needs a fraction between 0 and 1 or a count above 0, not {fraction or count}")
+        raise UserError(f"hold_out needs a fraction between 0 and 1 or a count above 0, not {fraction or count}")
     if where:
         values = table.values(np.arange(len(table)))
         out = np.all([np.isin(values[:, table.column(name)], list(chosen)) for name, chosen in where.items()], 0)
@@ -83,7 +83,7 @@ def hold_out(
         test, train = order[:count], order[count:]
     if not len(test) or not len(train):
         asked = f"where={dict(where)}" if where else f"fraction={fraction}" if fraction else f"count={count}"
-        raise Problem(f"{asked} would hold out {len(test)} of the {len(table)} rows of '{table.name}'")
+        raise UserError(f"{asked} would hold out {len(test)} of the {len(table)} rows of '{table.name}'")
     kept = part(table, np.sort(train))
     kept.test = part(table, np.sort(test))
     return kept
@@ -92,7 +92,7 @@ def hold_out(
 def correlation(sizes: tuple[int, int], strength: float) -> NDArray[np.float64]:
     """p(a, b) ~ exp(-(a - b)^2 / 2 sigma^2) with both factors scaled to [0, 1] (Träuble et al., 2021, section 3)."""
     if not strength > 0:
-        raise Problem(
+        raise UserError(
             f"the strength of a correlation is its width sigma, above 0, not {strength}: 0.1 is strong, 0.4 mild"
         )
     a, b = (np.linspace(0, 1, size) for size in sizes)
@@ -109,9 +109,9 @@ def correlate(table: Table, factors: tuple[str, str], strength: float, *, count:
     """
     first, second = (table.column(name) for name in factors)
     if first == second:
-        raise Problem(f"{factors[0]} cannot be correlated with itself")
+        raise UserError(f"{factors[0]} cannot be correlated with itself")
     if count < 0:
-        raise Problem(f"the number of correlated rows must be above 0, not {count}")
+        raise UserError(f"the number of correlated rows must be above 0, not {count}")
     sizes = (table.factors[first].size, table.factors[second].size)
     values = table.values(np.arange(len(table)))
     cells = values[:, first] * sizes[1] + values[:, second]  # [rows]

@@ -21,8 +21,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from unbraid.configured import Configured
-from unbraid.errors import Problem, unknown
+from unbraid.config import Configured
+from unbraid.errors import UserError, unknown
 
 Rows = NDArray[np.int64]  # [n]
 Bytes = NDArray[np.uint8]  # [n, c, h, w]
@@ -194,7 +194,7 @@ def until_found(propose: Callable[[Rows, NDArray[np.int64]], Rows], rows: Rows, 
         if not len(failed):
             return found
         found[failed] = propose(rows[failed], k[failed])
-    raise Problem(f"the table is too sparse: no row was found that goes with row {rows[found < 0][0]}")
+    raise UserError(f"the table is too sparse: no row was found that goes with row {rows[found < 0][0]}")
 
 
 TRIES = 1000

@@ -17,7 +17,7 @@ import math
 import torch
 from torch import Tensor
 
-from unbraid.errors import Problem, unknown
+from unbraid.errors import UserError, unknown
 from unbraid.maths import gaussian
 
 ESTIMATORS = ("weighted", "stratified")
@@ -26,7 +26,7 @@ ESTIMATORS = ("weighted", "stratified")
 def log_weights(estimator: str, m: int, n: int) -> Tensor:
     """Logarithms of the weights by which a batch of m, out of n, stands for all; each row sums to one. [m, m]"""
     if m < 2:
-        raise Problem("the aggregate posterior can be estimated from a batch of two or more samples, not from one")
+        raise UserError("the aggregate posterior can be estimated from a batch of two or more samples, not from one")
     if estimator == "weighted":
         return torch.full((m, m), -math.log(m))
     if estimator == "stratified":

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from unbraid.errors import Problem
+from unbraid.errors import UserError
 
 
 @dataclass(frozen=True)
@@ -36,9 +36,9 @@ UNIFORM = Marginal(lambda z: z, lambda u: u)  # on (0, 1)
 def reflection(d: int, alpha: float) -> Tensor:
     """A = I - 2 v v', orthogonal and symmetric, with no zero. [d, d]"""
     if d < 2:
-        raise Problem(f"a code needs two dimensions or more to be entangled, not {d}")
+        raise UserError(f"a code needs two dimensions or more to be entangled, not {d}")
     if not 0 < alpha < 0.5:
-        raise Problem(f"alpha must lie between 0 and 1/2, and is {alpha}")
+        raise UserError(f"alpha must lie between 0 and 1/2, and is {alpha}")
     v = torch.full((d,), (1 - alpha) / (d - 1), dtype=torch.float64)
     v[0] = alpha
     return torch.eye(d, dtype=torch.float64) - 2 * v.sqrt().outer(v.sqrt())
@@ -53,6 +53,8 @@ def entangle(z: Tensor, *, marginal: Marginal = NORMAL, alpha: float = 0.25) -> 
     """
     u = marginal.cdf(z.double())
     if not ((u > 0) & (u < 1)).all():
-        raise Problem("a value of z lies outside of its marginal distribution, or too far out to be told from its end")
+        raise UserError(
+            "a value of z lies outside of its marginal distribution, or too far out to be told from its end"
+        )
     mixed = torch.special.ndtri(u) @ reflection(z.shape[-1], alpha).to(z.device)
     return marginal.quantile(torch.special.ndtr(mixed)).to(z.dtype)

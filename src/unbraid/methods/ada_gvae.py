@@ -17,11 +17,11 @@ import math
 import torch
 from torch import Tensor
 
-from unbraid import nets
 from unbraid.data.batch import Pairs
 from unbraid.data.table import Spec
 from unbraid.maths import gaussian
 from unbraid.methods.contract import Loss, Method, minimise
+from unbraid.nets import autoencoders as nets
 
 
 class AdaGVAE(Method[Pairs]):

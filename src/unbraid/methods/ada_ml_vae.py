@@ -17,12 +17,12 @@ import math
 import torch
 from torch import Tensor
 
-from unbraid import nets
 from unbraid.data.batch import Pairs
 from unbraid.data.table import Spec
 from unbraid.maths import gaussian
 from unbraid.methods.ada_gvae import shared_dims
 from unbraid.methods.contract import Loss, Method, minimise
+from unbraid.nets import autoencoders as nets
 
 
 class AdaMLVAE(Method[Pairs]):

@@ -13,11 +13,11 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from unbraid import nets
 from unbraid.data.batch import Images
 from unbraid.data.table import Spec
 from unbraid.maths import gaussian, schedule
 from unbraid.methods.contract import Loss, Method, minimise
+from unbraid.nets import autoencoders as nets
 
 
 class AnnealedVAE(Method[Images]):

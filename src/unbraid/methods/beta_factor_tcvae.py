@@ -13,13 +13,13 @@ from __future__ import annotations
 import torch.nn.functional as F
 from torch import Tensor
 
-from unbraid import nets
 from unbraid.data.batch import Images
 from unbraid.data.table import Spec
 from unbraid.maths import gaussian, schedule
 from unbraid.maths.dependence import permute_dims
 from unbraid.methods.beta_tcvae import parts_of_kl
 from unbraid.methods.contract import Group, Loss, Method, minimise
+from unbraid.nets import autoencoders as nets
 
 
 class BetaFactorTCVAE(Method[Images]):

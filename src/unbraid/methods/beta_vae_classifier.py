@@ -10,12 +10,12 @@ from __future__ import annotations
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from unbraid import nets
 from unbraid.data.batch import Labelled
 from unbraid.data.table import Spec
 from unbraid.maths import gaussian
 from unbraid.methods.contract import Loss, Method, minimise
-from unbraid.methods.heads import need_classes
+from unbraid.nets import autoencoders as nets
+from unbraid.nets.heads import need_classes
 
 
 class BetaVAEClassifier(Method[Labelled]):

@@ -13,12 +13,12 @@ from __future__ import annotations
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from unbraid import nets
 from unbraid.data.batch import Labelled
 from unbraid.data.table import Spec
 from unbraid.maths.invariance import reverse
 from unbraid.methods.contract import Loss, Method, minimise
-from unbraid.methods.heads import need_classes, need_nuisances, perceptron
+from unbraid.nets import autoencoders as nets
+from unbraid.nets.heads import need_classes, need_nuisances, perceptron
 
 
 class CAI(Method[Labelled]):

@@ -14,7 +14,7 @@ from typing import ClassVar, Generic, TypeVar
 
 from torch import Tensor, nn
 
-from unbraid.configured import Configured
+from unbraid.config import Configured
 from unbraid.data.batch import Batch
 from unbraid.data.table import Spec, Table
 

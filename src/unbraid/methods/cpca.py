@@ -20,7 +20,7 @@ from torch import Tensor, nn
 
 from unbraid.data.batch import Images, TargetBackground
 from unbraid.data.table import Spec, Table
-from unbraid.errors import Problem
+from unbraid.errors import UserError
 from unbraid.methods.contract import Loss, Method, minimise
 
 LARGEST = 5000  # values in an image; the covariance has its square
@@ -43,7 +43,7 @@ class CPCA(Method[TargetBackground]):
         super().__init__(spec, lr=0.0)
         values = int(np.prod(spec.shape))
         if not max(common, salient) <= values <= LARGEST:
-            raise Problem(
+            raise UserError(
                 f"cpca takes images of {max(common, salient)} to {LARGEST} values, not {values}: choose another size"
             )
         self.alpha = alpha

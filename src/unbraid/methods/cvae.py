@@ -15,12 +15,12 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from unbraid import nets
 from unbraid.data.batch import TargetBackground
 from unbraid.data.table import Spec
 from unbraid.maths.transport import squared_w2
-from unbraid.methods import reference
+from unbraid.methods import two_set_bound as reference
 from unbraid.methods.contract import Group, Loss, Method, minimise
+from unbraid.nets import autoencoders as nets
 
 
 class CVAE(Method[TargetBackground]):

@@ -15,12 +15,12 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from unbraid import nets
 from unbraid.data.batch import Labelled
 from unbraid.data.table import Spec
 from unbraid.maths import gaussian
 from unbraid.methods.contract import Loss, Method, minimise
-from unbraid.methods.heads import need_classes, need_nuisances, no_nuisance, one_hot
+from unbraid.nets import autoencoders as nets
+from unbraid.nets.heads import need_classes, need_nuisances, no_nuisance, one_hot
 
 
 class CVIB(Method[Labelled]):

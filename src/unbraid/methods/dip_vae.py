@@ -17,12 +17,12 @@ from typing import Literal
 
 from torch import Tensor
 
-from unbraid import nets
 from unbraid.data.batch import Images
 from unbraid.data.table import Spec
 from unbraid.errors import unknown
 from unbraid.maths import gaussian
 from unbraid.methods.contract import Loss, Method, minimise
+from unbraid.nets import autoencoders as nets
 
 
 class DIPVAE(Method[Images]):

@@ -16,13 +16,13 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from unbraid import nets
 from unbraid.data.batch import Images
 from unbraid.data.table import Spec
-from unbraid.errors import Problem
+from unbraid.errors import UserError
 from unbraid.maths import gaussian
 from unbraid.maths.dependence import permute_dims
 from unbraid.methods.contract import Group, Loss, Method, minimise
+from unbraid.nets import autoencoders as nets
 
 
 class FactorVAE(Method[Images]):
@@ -70,7 +70,7 @@ class FactorVAE(Method[Images]):
 
     def losses(self, batch: Images, step: int) -> dict[str, Loss]:
         if self.second_batch and len(batch.x) < 2:
-            raise Problem("factor_vae with second_batch halves the batch: it must be at least 2, and is 1")
+            raise UserError("factor_vae with second_batch halves the batch: it must be at least 2, and is 1")
         x, other = batch.x.chunk(2) if self.second_batch else (batch.x, None)
         mu, log_var = self.encoder(x).chunk(2, -1)  # [b, k]
         z = gaussian.sample(mu, log_var)

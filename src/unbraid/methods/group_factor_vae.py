@@ -15,11 +15,11 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from unbraid import nets
 from unbraid.data.batch import Images
 from unbraid.data.table import Spec
 from unbraid.maths import gaussian
 from unbraid.methods.contract import Group, Loss, Method, minimise
+from unbraid.nets import autoencoders as nets
 
 
 class GroupFactorVAE(Method[Images]):

@@ -17,8 +17,8 @@ from torch import Tensor
 
 from unbraid.data.batch import Images
 from unbraid.data.table import Spec
-from unbraid.methods import gan
 from unbraid.methods.contract import Group, Loss, Method, minimise
+from unbraid.nets import gan
 
 
 class InfoGAN(Method[Images]):

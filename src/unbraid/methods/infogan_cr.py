@@ -20,10 +20,10 @@ from torch import Tensor
 
 from unbraid.data.batch import Images
 from unbraid.data.table import Spec
-from unbraid.errors import Problem
+from unbraid.errors import UserError
 from unbraid.maths import schedule
-from unbraid.methods import gan
 from unbraid.methods.contract import Group, Loss, Method, minimise
+from unbraid.nets import gan
 
 
 class InfoGANCR(Method[Images]):
@@ -62,7 +62,7 @@ class InfoGANCR(Method[Images]):
     ) -> None:
         super().__init__(spec, lr=lr)
         if not 0 <= gap < 2:
-            raise Problem(f"gap is {gap}: codes are drawn from -1 to 1, so that it must be less than 2")
+            raise UserError(f"gap is {gap}: codes are drawn from -1 to 1, so that it must be less than 2")
         self.contrast, self.contrast_from, self.gap, self.gap_steps = contrast, contrast_from, gap, gap_steps
         self.info, self.codes, self.noise, self.generator_lr = info, codes, noise, generator_lr
         self.discriminator = gan.Discriminator(spec.shape, codes, width)

@@ -25,13 +25,13 @@ import torch
 from torch import Tensor, nn
 from torch.func import functional_call
 
-from unbraid import nets
 from unbraid.data.batch import Images
 from unbraid.data.table import Spec
-from unbraid.errors import Problem
+from unbraid.errors import UserError
 from unbraid.maths import intervention
-from unbraid.methods import intervention_nets
 from unbraid.methods.contract import Group, Loss, Method, minimise
+from unbraid.nets import autoencoders as nets
+from unbraid.nets import intervention as intervention_nets
 
 
 class InterventionAE(Method[Images]):
@@ -85,7 +85,7 @@ class InterventionAE(Method[Images]):
     ) -> None:
         super().__init__(spec, lr=lr)
         if features < 2 or dims < 1:
-            raise Problem(
+            raise UserError(
                 f"intervention_ae needs two features or more of one dimension or more, not {features}, {dims}"
             )
         self.lambda_1, self.lambda_2, self.lambda_3 = lambda_1, lambda_2, lambda_3
@@ -110,7 +110,7 @@ class InterventionAE(Method[Images]):
     def losses(self, batch: Images, step: int) -> dict[str, Loss]:
         x = batch.x
         if len(x) < 4:
-            raise Problem("intervention_ae exchanges features within a batch: it needs four images or more in one")
+            raise UserError("intervention_ae exchanges features within a batch: it needs four images or more in one")
         z = self.code(x)  # [b, features, dims]
         reconstruction = self.draw(z)
         chosen = torch.randint(self.features, (len(x), 1), device=x.device) == torch.arange(

@@ -15,12 +15,12 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from unbraid import nets
 from unbraid.data.batch import TargetBackground
 from unbraid.data.table import Spec
 from unbraid.maths.transport import squared_w2, squared_w2_to_zero
-from unbraid.methods import reference
+from unbraid.methods import two_set_bound as reference
 from unbraid.methods.contract import Loss, Method, minimise
+from unbraid.nets import autoencoders as nets
 
 
 class SalientVAE(Method[TargetBackground]):

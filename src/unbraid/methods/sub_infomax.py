@@ -21,15 +21,15 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from unbraid.augment import Augment
 from unbraid.data.batch import Views
 from unbraid.data.table import Spec
-from unbraid.errors import Problem
+from unbraid.errors import UserError
 from unbraid.maths import schedule
+from unbraid.maths.augment import Augment
 from unbraid.maths.contrast import supcon_of_units
 from unbraid.maths.slices import hessian, infomin, named, orthogonality
 from unbraid.methods.contract import Loss, Method, minimise
-from unbraid.trunks import trunk
+from unbraid.nets.resnet import trunk
 
 
 class SubInfoMax(Method[Views]):
@@ -83,12 +83,12 @@ class SubInfoMax(Method[Views]):
     ) -> None:
         super().__init__(spec, lr=lr)
         if positives not in ("label", "view") or heads not in ("paper", "each", "one"):
-            raise Problem(f"positives are label or view, heads paper, each or one: not '{positives}' and '{heads}'")
+            raise UserError(f"positives are label or view, heads paper, each or one: not '{positives}' and '{heads}'")
         if slices < 1 or 8 * width % slices:
-            raise Problem(f"{8 * width} dimensions of r cannot be cut into {slices} equal slices: change width")
+            raise UserError(f"{8 * width} dimensions of r cannot be cut into {slices} equal slices: change width")
         self.weights = (infomin, orthogonality, permuted_orthogonality, hessian)
         if min(*self.weights, warm_up) < 0 or latents < 1 or temperature <= 0:
-            raise Problem("sub_infomax: weights and warm_up must not be negative, latents and temperature be above 0")
+            raise UserError("sub_infomax: weights and warm_up must not be negative, latents and temperature be above 0")
         self.warm_up, self.k, self.latents, self.temperature = warm_up, slices, latents, temperature
         self.literal, self.per_sample, self.by_label = literal_infomin, hessian_per_sample, positives == "label"
         self.view = Augment(least_crop, flip, colour)
@@ -99,9 +99,9 @@ class SubInfoMax(Method[Views]):
 
     def losses(self, batch: Views, step: int) -> dict[str, Loss]:
         if len(batch.y) < 2:
-            raise Problem("sub_infomax tells each image from the others of its batch: it needs two or more in one")
+            raise UserError("sub_infomax tells each image from the others of its batch: it needs two or more in one")
         if step == 0 and self.view.leaves_be and torch.equal(batch.x1, batch.x2):
-            raise Problem("both views of every image are the same: give least_crop, flip or colour")
+            raise UserError("both views of every image are the same: give least_crop, flip or colour")
         x = torch.cat([self.view(batch.x1), self.view(batch.x2)])  # [2 b, c, h, w]
         z = self.project(self.trunk(x))  # [2 b, k, d]
         y = (batch.y if self.by_label else torch.arange(len(batch.y), device=x.device)).repeat(2)

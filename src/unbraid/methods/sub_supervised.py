@@ -18,14 +18,14 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from unbraid.augment import Augment
 from unbraid.data.batch import Views
 from unbraid.data.table import Spec
-from unbraid.errors import Problem
+from unbraid.errors import UserError
+from unbraid.maths.augment import Augment
 from unbraid.maths.contrast import supcon
 from unbraid.maths.slices import named
 from unbraid.methods.contract import Loss, Method, minimise
-from unbraid.trunks import trunk
+from unbraid.nets.resnet import trunk
 
 
 class SubSupervised(Method[Views]):
@@ -58,12 +58,12 @@ class SubSupervised(Method[Views]):
         super().__init__(spec, lr=lr)
         self.sizes = spec.shared or ((spec.classes,) if spec.classes else ())
         if not self.sizes or 8 * width % len(self.sizes):
-            raise Problem(
+            raise UserError(
                 f"sub_supervised needs a slice of r for each factor that two views share: {8 * width} dimensions "
                 f"cannot be cut into {len(self.sizes)}; choose another width, or a data set whose views share factors"
             )
         if temperature <= 0:
-            raise Problem(f"temperature is {temperature}: it must be above 0")
+            raise UserError(f"temperature is {temperature}: it must be above 0")
         self.temperature, self.width = temperature, width
         self.view = Augment(least_crop, flip, colour)
         self.trunk = trunk(net, spec.shape, width=width)
@@ -77,7 +77,7 @@ class SubSupervised(Method[Views]):
     def labels(self, y: Tensor) -> list[Tensor]:
         """The values of each shared factor, from the number that stands for all of them. [b]"""
         if int(y.max()) >= prod(self.sizes):
-            raise Problem("sub_supervised learns from classes that two views share: take --views-of class")
+            raise UserError("sub_supervised learns from classes that two views share: take --views-of class")
         strides = [prod(self.sizes[k + 1 :]) for k in range(len(self.sizes))]
         return [y // stride % size for stride, size in zip(strides, self.sizes, strict=True)]
 

@@ -28,16 +28,16 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from unbraid import nets
 from unbraid.data.batch import Pairs
 from unbraid.data.table import Spec
-from unbraid.errors import Problem, unknown
+from unbraid.errors import UserError, unknown
 from unbraid.maths import gaussian, schedule
 from unbraid.maths.contrast import supcon
 from unbraid.maths.divergence import DIVERGENCES
 from unbraid.maths.exchange import alike, class_average, swap
 from unbraid.methods.contract import Group, Loss, Method, minimise
-from unbraid.methods.heads import need_classes
+from unbraid.nets import autoencoders as nets
+from unbraid.nets.heads import need_classes
 
 
 class SwapVAE(Method[Pairs]):
@@ -95,7 +95,7 @@ class SwapVAE(Method[Pairs]):
         if contrast_of not in CODES:
             raise unknown("kind of code", contrast_of, CODES)
         if predictive < 0 or nuisance < 1:
-            raise Problem(f"swap_vae needs nuisance dimensions: predictive {predictive}, nuisance {nuisance}")
+            raise UserError(f"swap_vae needs nuisance dimensions: predictive {predictive}, nuisance {nuisance}")
         if predictive:
             need_classes(spec, "swap_vae with a predictive block (--predictive 0 has none)")
         self.alpha, self.beta, self.gamma, self.two_step, self.weight = alpha, beta, gamma, two_step, weight

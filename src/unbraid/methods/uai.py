@@ -18,12 +18,12 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from unbraid import nets
 from unbraid.data.batch import Labelled
 from unbraid.data.table import Spec
-from unbraid.errors import Problem
+from unbraid.errors import UserError
 from unbraid.methods.contract import Group, Loss, Method, minimise
-from unbraid.methods.heads import need_classes
+from unbraid.nets import autoencoders as nets
+from unbraid.nets.heads import need_classes
 
 
 class UAI(Method[Labelled]):
@@ -65,9 +65,9 @@ class UAI(Method[Labelled]):
         super().__init__(spec, lr=lr)
         need_classes(spec, "uai")
         if predictive < 1 or nuisance < 1:
-            raise Problem(f"uai needs both parts of its code: predictive {predictive}, nuisance {nuisance}")
+            raise UserError(f"uai needs both parts of its code: predictive {predictive}, nuisance {nuisance}")
         if not 0 <= drop < 1:
-            raise Problem(f"drop is {drop}: it is a chance, and must be from 0 to less than 1")
+            raise UserError(f"drop is {drop}: it is a chance, and must be from 0 to less than 1")
         self.predict, self.reconstruct, self.apart, self.drop = predict, reconstruct, apart, drop
         self.adversary_steps, self.adversary_lr, self.predictive = adversary_steps, adversary_lr, predictive
         self.encoder = nets.encoder(net, spec.shape, predictive + nuisance, width=width)

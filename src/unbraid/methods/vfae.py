@@ -17,13 +17,13 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from unbraid import nets
 from unbraid.data.batch import Labelled
 from unbraid.data.table import Spec
 from unbraid.maths import gaussian
 from unbraid.maths.invariance import group_mmd
 from unbraid.methods.contract import Loss, Method, minimise
-from unbraid.methods.heads import need_classes, need_nuisances, no_nuisance, one_hot, perceptron
+from unbraid.nets import autoencoders as nets
+from unbraid.nets.heads import need_classes, need_nuisances, no_nuisance, one_hot, perceptron
 
 
 class VFAE(Method[Labelled]):

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unbraid.errors import Problem
+from unbraid.errors import UserError
 from unbraid.metrics.contract import Codes, Factors, Score
 from unbraid.metrics.group_accuracy import group_accuracy
 from unbraid.metrics.probe_table import probe_table
@@ -45,7 +45,7 @@ def score_classes(
         meaning = "what the blocks tell of each factor, by linear probes: the mean gap, 0 where one is better at all"
         try:
             leakage = probe_table(blocks, factors, _rng(seed, "leakage"), pair=PAIR, names=names)
-        except (Problem, ValueError) as error:  # too few rows, or a factor that does not vary
+        except (UserError, ValueError) as error:  # too few rows, or a factor that does not vary
             leakage = Score(float("nan"), warnings=(f"leakage: {error}",))
         found["leakage"] = replace(leakage, params={**leakage.params, "meaning": meaning})
     return found

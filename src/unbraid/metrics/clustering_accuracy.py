@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from unbraid.errors import Problem
+from unbraid.errors import UserError
 from unbraid.metrics.contract import Codes, Factors, Score
 from unbraid.metrics.information import contingency
 from unbraid.metrics.prepare import Column, Floats, Ints, check, quiet, varies
@@ -45,7 +45,7 @@ def clustering_accuracy(
     rows = np.sort(rng.permutation(arrays.n)[:most])
     space: Floats = arrays.codes[rows][:, varies(arrays.codes)].astype(np.float64)
     if not space.shape[1] or len(rows) <= max(c.size for c in columns) or (plane and perplexity >= len(rows)):
-        raise Problem(f"{len(rows)} rows of {space.shape[1]} latents that vary are too few to cluster")
+        raise UserError(f"{len(rows)} rows of {space.shape[1]} latents that vary are too few to cluster")
     seed = int(rng.integers(2**31))
     space = _plane(space, perplexity, seed) if plane else space
     found = [_clusters(space, Column(column.values[rows], column.size), seed) for column in columns]

@@ -14,7 +14,7 @@ from typing import Any, Literal
 import numpy as np
 from scipy.special import xlogy
 
-from unbraid.errors import Problem
+from unbraid.errors import UserError
 from unbraid.metrics.contract import Codes, Factors, Score
 from unbraid.metrics.prepare import Arrays, Column, Floats, Ints, check, parallel, split
 
@@ -48,7 +48,7 @@ def dci(
     """
     arrays = check(codes, factors, units)
     if depths is not None and len(depths) != (given := np.asarray(factors).reshape(arrays.n, -1).shape[1]):
-        raise Problem(f"depths must hold one depth for each of {given} factors, not {len(depths)}")
+        raise UserError(f"depths must hold one depth for each of {given} factors, not {len(depths)}")
     rows = split(arrays.n, train, rng)
     seeds = [int(seed) for seed in rng.integers(2**31, size=len(arrays.factors))]
 

@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from unbraid.errors import Problem
+from unbraid.errors import UserError
 from unbraid.metrics.contract import Codes, Factors, Score
 from unbraid.metrics.prepare import Arrays, Column, Floats, Ints, check, parallel, quiet, split
 
@@ -44,7 +44,7 @@ def downstream(
     train_rows, test = split(arrays.n, train, rng)
     usable = [size for size in sizes if size <= len(train_rows)]
     if not usable:
-        raise Problem(f"sizes ask for at least {min(sizes)} labels and there are {len(train_rows)} training rows")
+        raise UserError(f"sizes ask for at least {min(sizes)} labels and there are {len(train_rows)} training rows")
     seed = int(rng.integers(2**31))
     work = [(size, k) for size in usable for k in range(len(arrays.factors))]
 

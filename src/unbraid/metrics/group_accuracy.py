@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unbraid.errors import Problem
+from unbraid.errors import UserError
 from unbraid.metrics.contract import Score
 from unbraid.metrics.prepare import Floats, Ints
 
@@ -37,7 +37,7 @@ def group_accuracy(
     predicted, labels = np.asarray(predicted), np.asarray(labels)
     nuisances = np.asarray(nuisances).reshape(len(labels), -1) if len(labels) else np.asarray(nuisances)
     if predicted.shape != labels.shape or labels.ndim != 1 or not len(labels):
-        raise Problem(
+        raise UserError(
             f"predicted {predicted.shape} and labels {labels.shape} must be two equally long lists of classes"
         )
     right = (predicted == labels).astype(np.float64)

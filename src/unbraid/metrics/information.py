@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 from scipy.special import digamma, xlogy
 
-from unbraid.errors import Problem
+from unbraid.errors import UserError
 from unbraid.metrics.prepare import Arrays, Column, Floats, Ints, quiet, varies
 
 Estimator = Literal["equal", "quantile", "knn"]
@@ -33,7 +33,7 @@ def information_matrix(
 def discretise(arrays: Arrays, *, estimator: Estimator, bins: int, rng: np.random.Generator) -> list[Column]:
     """Each unit as one label a sample: bins for a single latent, k-means cells for several."""
     if bins < 2 or arrays.n < bins:
-        raise Problem(f"bins must be at least 2 and at most the {arrays.n} samples, not {bins}")
+        raise UserError(f"bins must be at least 2 and at most the {arrays.n} samples, not {bins}")
     return [
         Column(bin_labels(arrays.codes[:, unit[0]], estimator, bins), bins)
         if len(unit) == 1

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from unbraid.errors import Problem
+from unbraid.errors import UserError
 from unbraid.metrics.contract import Codes, Factors, Score
 
 Floats = NDArray[np.floating[Any]]
@@ -97,7 +97,7 @@ def check(codes: Codes, factors: Factors | None, units: Sequence[int] | None = N
         columns.append(column)
         kept.append(k)
     if factors is not None and not columns:
-        raise Problem("every factor has a single value: there is nothing to score against")
+        raise UserError("every factor has a single value: there is nothing to score against")
     grouped = _grouped(units, codes.shape[1])
     return Arrays(codes, tuple(columns), tuple(kept), grouped, tuple(notes))
 
@@ -108,15 +108,15 @@ def check_codes(given: Any, name: str = "codes") -> Floats:
     if codes.ndim == 1:
         codes = codes[:, None]
     if codes.ndim != 2 or 0 in codes.shape:
-        raise Problem(f"{name} must have the shape [samples, latents], not {list(codes.shape)}")
+        raise UserError(f"{name} must have the shape [samples, latents], not {list(codes.shape)}")
     if codes.dtype.kind not in "fiub":
-        raise Problem(f"{name} must be real numbers, not {codes.dtype}")
+        raise UserError(f"{name} must be real numbers, not {codes.dtype}")
     if codes.dtype not in (np.float32, np.float64):
         codes = codes.astype(np.float64)
     bad = ~np.isfinite(codes)
     if bad.any():
         columns = ", ".join(str(c) for c in np.flatnonzero(bad.any(0))[:8])
-        raise Problem(f"{name} hold {bad.sum()} values that are NaN or infinite, in latents {columns}")
+        raise UserError(f"{name} hold {bad.sum()} values that are NaN or infinite, in latents {columns}")
     return codes
 
 
@@ -125,10 +125,10 @@ def as_column(values: NDArray[Any], name: str) -> Column:
     if values.dtype.kind in "US":
         return labelled(np.unique(values, return_inverse=True)[1])
     if values.dtype.kind not in "fiub":
-        raise Problem(f"{name} must be numbers or labels, not {values.dtype}")
+        raise UserError(f"{name} must be numbers or labels, not {values.dtype}")
     if values.dtype.kind == "f":
         if not np.isfinite(values).all():
-            raise Problem(f"{name} holds values that are NaN or infinite: leave those samples out")
+            raise UserError(f"{name} holds values that are NaN or infinite: leave those samples out")
         if (values != np.rint(values)).any():
             return Column(values.astype(np.float64), 0)
     return labelled(values.astype(np.int64))
@@ -155,7 +155,7 @@ def split(n: int, train: int | None, rng: np.random.Generator) -> tuple[Ints, In
         order = rng.permutation(n)
         return np.sort(order[: (2 * n) // 3]), np.sort(order[(2 * n) // 3 :])
     if not 0 < train < n:
-        raise Problem(f"train must leave rows on both sides: between 1 and {n - 1}, not {train}")
+        raise UserError(f"train must leave rows on both sides: between 1 and {n - 1}, not {train}")
     return np.arange(train), np.arange(train, n)
 
 
@@ -198,9 +198,9 @@ def _factor_columns(factors: Any, n: int) -> list[NDArray[Any]]:
     if factors.ndim == 1:
         factors = factors[:, None]
     if factors.ndim != 2 or factors.shape[1] == 0:
-        raise Problem(f"factors must have the shape [samples, factors], not {list(factors.shape)}")
+        raise UserError(f"factors must have the shape [samples, factors], not {list(factors.shape)}")
     if len(factors) != n:
-        raise Problem(f"codes have {n} samples and factors {len(factors)}: they must be the same samples")
+        raise UserError(f"codes have {n} samples and factors {len(factors)}: they must be the same samples")
     return list(factors.T)
 
 
@@ -209,5 +209,5 @@ def _grouped(units: Sequence[int] | None, width: int) -> tuple[Ints, ...]:
         return tuple(np.array([j]) for j in range(width))
     ids = np.asarray(units)
     if ids.shape != (width,):
-        raise Problem(f"units must name the unit of each of the {width} latents, not {list(ids.shape)} of them")
+        raise UserError(f"units must name the unit of each of the {width} latents, not {list(ids.shape)} of them")
     return tuple(np.flatnonzero(ids == u) for u in np.unique(ids))

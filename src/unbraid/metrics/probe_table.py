@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from unbraid.errors import Problem
+from unbraid.errors import UserError
 from unbraid.metrics.contract import Codes, Factors, Score
 from unbraid.metrics.prepare import Arrays, Floats, Ints, check, check_codes, parallel, quiet, split, varies
 
@@ -85,13 +85,13 @@ def _gaps(halves: Floats, drawn: list[Floats], tasks: list[str]) -> tuple[dict[s
 
 def _checked(blocks: Mapping[str, Codes], factors: Factors, pair: Sequence[str]) -> tuple[dict[str, Floats], Arrays]:
     if len(set(pair)) < 2 or not set(pair) <= set(blocks):
-        raise Problem(f"pair must name two of the blocks {', '.join(blocks)}, not {', '.join(pair)}")
+        raise UserError(f"pair must name two of the blocks {', '.join(blocks)}, not {', '.join(pair)}")
     codes = {name: check_codes(block, f"block {name}") for name, block in blocks.items()}
     arrays = check(codes[pair[0]], factors)
     if unlike := [name for name, block in codes.items() if len(block) != arrays.n]:
-        raise Problem(f"block {unlike[0]} has {len(codes[unlike[0]])} rows and block {pair[0]} has {arrays.n}")
+        raise UserError(f"block {unlike[0]} has {len(codes[unlike[0]])} rows and block {pair[0]} has {arrays.n}")
     if any(column.continuous for column in arrays.factors):
-        raise Problem("a probe table needs tasks with classes: leave continuous factors out")
+        raise UserError("a probe table needs tasks with classes: leave continuous factors out")
     return codes, arrays
 
 

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from unbraid.errors import Problem
+from unbraid.errors import UserError
 from unbraid.metrics.contract import Codes, Factors, Score
 from unbraid.metrics.prepare import (
     Arrays,
@@ -77,7 +77,7 @@ def sap(
 def _check_places(ordered: Sequence[int] | None, factors: Factors, arrays: Arrays) -> None:
     given = np.asarray(factors).reshape(arrays.n, -1).shape[1]
     if strange := set(ordered or ()) - set(range(given)):
-        raise Problem(f"ordered names factor {strange.pop()}, and there are the factors 0 to {given - 1}")
+        raise UserError(f"ordered names factor {strange.pop()}, and there are the factors 0 to {given - 1}")
 
 
 def _cautions(arrays: Arrays, method: str, standardise: bool) -> list[str]:

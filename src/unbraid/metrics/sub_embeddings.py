@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from unbraid.errors import Problem
+from unbraid.errors import UserError
 from unbraid.metrics.contract import Codes, Factors, Score
 from unbraid.metrics.probe_table import probe_table
 from unbraid.metrics.two_sets import explained
@@ -67,7 +67,10 @@ def compare_slices(
         try:
             probes = probe_table(code, factors, rng, pair=parts, names=names, train=train, jobs=jobs)
             copies = degenerate(code, probes, rng)
-        except (Problem, ValueError) as error:  # too few rows, tasks without classes, or a single class among the rows
+        except (
+            UserError,
+            ValueError,
+        ) as error:  # too few rows, tasks without classes, or a single class among the rows
             probes = copies = Score(float("nan"), warnings=(f"slices of {whole}: {error}",))
         told = f"mean gap between {' and '.join(parts)} in telling {' and '.join(names)}; 0 unless each is best at one"
         scores[f"probes_{whole}"] = replace(probes, params={**probes.params, "meaning": told})

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from unbraid.errors import Problem, unknown
+from unbraid.errors import UserError, unknown
 from unbraid.metrics.contract import Codes, Factors, Score
 from unbraid.metrics.prepare import Ints, check
 
@@ -65,26 +65,26 @@ def score(
         jobs: threads; 0 uses every core
     """
     if isinstance(metrics, str) or seed < 0:
-        raise Problem("metrics must be a list of names, and the seed 0 or more")
+        raise UserError("metrics must be a list of names, and the seed 0 or more")
     codes = check(codes, factors, units).codes
     labels: Any = None if factors is None else np.asarray(factors).reshape(len(codes), -1)
     if names is not None and len(names) != (width := 0 if labels is None else labels.shape[1]):
-        raise Problem(f"names must hold one name for each of the {width} factors, not {len(names)}")
+        raise UserError(f"names must hold one name for each of the {width} factors, not {len(names)}")
     asked = metrics is not None
     if metrics is None:
         metrics = [name for name in DEFAULT if labels is not None or not needs_factors(entry(name))]
     if unasked := set(options or {}) - set(metrics):
-        raise Problem(f"options are given for '{unasked.pop()}', which is not among the metrics asked for")
+        raise UserError(f"options are given for '{unasked.pop()}', which is not among the metrics asked for")
     scores = {}
     for name in metrics:
         given = _arguments(name, {"units": units, "jobs": jobs}, (options or {}).get(name, {}))
         rng = np.random.default_rng((seed, *name.encode()))
         try:
             found = _trusted(entry(name), given, codes, labels, rng, bootstrap)
-        except Problem as problem:
+        except UserError as error:
             if asked:
                 raise
-            found = Score(float("nan"), n=len(codes), warnings=(str(problem),))
+            found = Score(float("nan"), n=len(codes), warnings=(str(error),))
         scores[name] = _named(found, names)
     return scores
 
@@ -114,7 +114,7 @@ def keywords(fn: Metric) -> list[str]:
 def _arguments(name: str, shared: dict[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
     known = keywords(entry(name))
     if strange := set(own) - set(known):
-        raise Problem(f"{name} has no argument '{strange.pop()}': it has {', '.join(known)}")
+        raise UserError(f"{name} has no argument '{strange.pop()}': it has {', '.join(known)}")
     return {**{key: value for key, value in shared.items() if key in known}, **own}
 
 
@@ -123,7 +123,7 @@ def _trusted(
 ) -> Score:
     """The score with low, high and null filled in."""
     if needs_factors(fn) and factors is None:
-        raise Problem(f"{fn.__name__} needs factors, and none are given")
+        raise UserError(f"{fn.__name__} needs factors, and none are given")
     draw, own, shuffled = rng.spawn(3)
     parts = [len(codes)]  # rows are resampled within each part
     if "train" in keywords(fn):
@@ -147,7 +147,7 @@ def _trusted(
     replicas = []
     for _ in range(times):
         rows = _resampled(parts, draw)
-        with suppress(Problem):  # a sample that lost a rare value of a factor
+        with suppress(UserError):  # a sample that lost a rare value of a factor
             replicas.append(value(codes[rows], None if factors is None else factors[rows], draw).value)
     used = [r for r in replicas if np.isfinite(r)]
     low, high = _interval(found, used)

@@ -17,7 +17,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from unbraid.errors import Problem
+from unbraid.errors import UserError
 from unbraid.metrics.clustering_accuracy import clustering_accuracy
 from unbraid.metrics.contract import Codes, Factors, Score
 from unbraid.metrics.prepare import Floats, as_column, quiet, split
@@ -143,6 +143,6 @@ def _standardised(codes: Codes) -> Floats:
 def _tried(name: str, task: Callable[[np.random.Generator], Score], meaning: str, seed: int) -> Score:
     try:
         found = task(np.random.default_rng((seed, *name.encode())))
-    except (Problem, ValueError) as error:  # too few rows, or a single class among them
+    except (UserError, ValueError) as error:  # too few rows, or a single class among them
         found = Score(float("nan"), warnings=(f"{name}: {error}",))
     return replace(found, params={**found.params, "meaning": meaning})

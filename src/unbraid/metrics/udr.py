@@ -14,7 +14,7 @@ from typing import Literal
 import numpy as np
 from scipy.stats import t
 
-from unbraid.errors import Problem
+from unbraid.errors import UserError
 from unbraid.metrics.contract import Codes, Score
 from unbraid.metrics.prepare import Bools, Floats, check_codes, parallel, quiet, varies
 
@@ -85,11 +85,11 @@ def _pairwise(codes: list[Floats], masks: list[Bools], method: str, alpha: float
 def _checked(runs: Sequence[Codes], kl: Sequence[Sequence[float]] | None) -> list[Floats]:
     codes = [check_codes(run, f"codes of run {i}") for i, run in enumerate(runs)]
     if len(codes) < 2:
-        raise Problem(f"UDR compares runs and needs at least two, not {len(codes)}")
+        raise UserError(f"UDR compares runs and needs at least two, not {len(codes)}")
     if len({len(run) for run in codes}) > 1:
-        raise Problem("the codes of all runs must be of the same samples, and their numbers differ")
+        raise UserError("the codes of all runs must be of the same samples, and their numbers differ")
     if kl is not None and [len(k) for k in kl] != [run.shape[1] for run in codes]:
-        raise Problem("kl must hold one number for each latent of each run")
+        raise UserError("kl must hold one number for each latent of each run")
     return codes
 
 

@@ -12,7 +12,7 @@ from scipy.optimize import linear_sum_assignment
 from scipy.spatial.distance import cdist
 from scipy.stats import t
 
-from unbraid.errors import Problem
+from unbraid.errors import UserError
 from unbraid.metrics.contract import Codes, Score
 from unbraid.metrics.prepare import Floats, check_codes
 
@@ -62,11 +62,11 @@ def w2(
 def _checked(target: Codes, background: Codes, batch: int, batches: int) -> tuple[Floats, Floats]:
     first, second = check_codes(target, "target codes"), check_codes(background, "background codes")
     if first.shape[1] != second.shape[1]:
-        raise Problem(f"target codes have {first.shape[1]} latents and background codes {second.shape[1]}")
+        raise UserError(f"target codes have {first.shape[1]} latents and background codes {second.shape[1]}")
     if min(len(first) // 2, len(second)) < batch:
-        raise Problem(f"batches of {batch} need {2 * batch} target rows and {batch} background rows")
+        raise UserError(f"batches of {batch} need {2 * batch} target rows and {batch} background rows")
     if batches < 2:
-        raise Problem(f"the interval needs at least two batches, not {batches}")
+        raise UserError(f"the interval needs at least two batches, not {batches}")
     return first, second
 
 

@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unbraid import catalogue, history
-from unbraid.errors import Problem
-from unbraid.reports import classes, figures, retrieval, sub_embeddings, two_sets
-from unbraid.run import Run, write
+from unbraid import catalogue
+from unbraid.errors import UserError
+from unbraid.figures import svg as figures
+from unbraid.reports import classes, retrieval, sub_embeddings, two_sets
+from unbraid.train import history
+from unbraid.train.run import Run, write
 
 DEAD = 0.05  # nats, or standard deviations, below which a latent carries nothing
 STYLE = """
@@ -217,7 +219,7 @@ def traversal_sheet(run: Run, path: Path) -> None:
         for latent, label in _latents(name.removeprefix("traversals_"), codes, run.scores())
     ]
     if not rows:
-        raise Problem(f"{run.path} has no latent that carries anything: there is nothing to draw")
+        raise UserError(f"{run.path} has no latent that carries anything: there is nothing to draw")
     write(path, figures.sheet(rows))
 
 

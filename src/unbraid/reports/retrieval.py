@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unbraid.reports import figures
+from unbraid.figures import svg as figures
 
 
 def section(pictures: dict[str, NDArray[Any]]) -> str:

@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from unbraid.reports import study_figures
-from unbraid.reports.figures import svg
+from unbraid.figures import study as study_figures
+from unbraid.figures.svg import svg
 from unbraid.reports.page import document
-from unbraid.run import commit, write
 from unbraid.study import analyse
 from unbraid.study.evidence import Evidence, gather
+from unbraid.train.run import commit, write
 
 REPLICATES = 200
 CORRELATIONS = ("total_correlation.mean", "total_correlation.sampled")

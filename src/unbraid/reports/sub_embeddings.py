@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 from typing import Any
 
-from unbraid.reports import figures
+from unbraid.figures import svg as figures
 
 BALANCE = ("infomax", "infomin")
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unbraid.reports import figures
+from unbraid.figures import svg as figures
 
 POINTS = 1200  # of each set on the plane; t-SNE of more takes long
 FEWEST = 40

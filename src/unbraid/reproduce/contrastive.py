@@ -19,13 +19,13 @@ import torch
 from numpy.typing import NDArray
 
 from unbraid import api
-from unbraid.data.cifar10 import PICTURES
-from unbraid.data.grassy_mnist import GrassyMNIST
-from unbraid.data.photo_mnist import PhotoMNIST
-from unbraid.data.roots import data_root
-from unbraid.errors import Problem
+from unbraid.data.io.paths import data_root
+from unbraid.data.sets.cifar10 import PICTURES
+from unbraid.data.sets.grassy_mnist import GrassyMNIST
+from unbraid.data.sets.photo_mnist import PhotoMNIST
+from unbraid.encode import images
+from unbraid.errors import UserError
 from unbraid.methods.contract import Method
-from unbraid.representation import images
 from unbraid.reproduce.contrastive_claims import record
 from unbraid.reproduce.results import publish
 from unbraid.reproduce.runs import commits, gather
@@ -162,7 +162,7 @@ def main(out: Path, runs: Path, *, workers: int = 2) -> None:
     root = data_root()
     photographs = (root / "cifar10").exists() or (root / PICTURES).exists()
     if not ((root / "grass.png").exists() and (root / "mnist").is_dir() and photographs):
-        raise Problem(
+        raise UserError(
             f"{root} needs grass.png, the folder mnist, and the folder cifar10 or {PICTURES}: set UNBRAID_DATA to a "
             "folder that has them"
         )

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
-from unbraid import history
-from unbraid.run import Run
+from unbraid.train import history
+from unbraid.train.run import Run
 
 SCALE = 2
 LABELS = ("Eq. 8", "Eq. 7", "cVAE", "sRbVAE")

@@ -22,13 +22,13 @@ import numpy as np
 import torch
 
 from unbraid import api
-from unbraid.data.roots import data_root
+from unbraid.data.io.paths import data_root
+from unbraid.metrics.model.contract import measure
 from unbraid.metrics.suite import entry
-from unbraid.model_metrics.contract import measure
 from unbraid.reproduce.intervention_claims import record
 from unbraid.reproduce.results import publish
 from unbraid.reproduce.runs import commits, gather, need_mnist
-from unbraid.run import Run
+from unbraid.train.run import Run
 
 SEEDS = (1, 2, 3)  # settings were chosen on seed 0
 BATCH, POINTS = 64, 5000

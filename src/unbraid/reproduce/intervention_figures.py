@@ -11,9 +11,9 @@ import numpy as np
 import torch
 
 from unbraid import api
-from unbraid.reports.figures import sheet
-from unbraid.representation import images, stops, to_bytes
-from unbraid.run import Run, write
+from unbraid.encode import images, stops, to_bytes
+from unbraid.figures.svg import sheet
+from unbraid.train.run import Run, write
 
 QUANTILES = (0.1, 0.9)
 MOVED = "from its 10 % to its 90 % quantile"

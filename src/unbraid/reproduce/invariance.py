@@ -17,7 +17,7 @@ from typing import Any
 import torch
 
 from unbraid import api
-from unbraid.data.roots import data_root
+from unbraid.data.io.paths import data_root
 from unbraid.reproduce.invariance_claims import record
 from unbraid.reproduce.invariance_scores import by_angle, disentanglement, drawn, shifts
 from unbraid.reproduce.invariance_tables import OF_MEANS

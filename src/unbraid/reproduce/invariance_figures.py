@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
-from unbraid.data.rotation_colored_mnist import ANGLES
-from unbraid.run import Run
+from unbraid.data.sets.rotation_colored_mnist import ANGLES
+from unbraid.train.run import Run
 
 SCALE, POINTS = 2, 1500
 SETS = {"colored_mnist": "Colored-MNIST", "rotation_colored_mnist": "Rotation-Colored-MNIST"}

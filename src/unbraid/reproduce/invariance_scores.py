@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from unbraid.data.rotation_colored_mnist import ANGLES
+from unbraid.data.sets.rotation_colored_mnist import ANGLES
 from unbraid.metrics.group_accuracy import group_accuracy
 from unbraid.metrics.suite import score as score_arrays
 

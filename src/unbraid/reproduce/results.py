@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import t
 
-from unbraid.run import commit, write
+from unbraid.train.run import commit, write
 
 Verdict = Literal["shown", "not shown", "unclear"]
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)

@@ -12,14 +12,14 @@ from typing import TypeVar
 
 import pandas as pd
 
-from unbraid.errors import Problem
+from unbraid.errors import UserError
 from unbraid.reproduce.results import Result
-from unbraid.run import Run
 from unbraid.study import local, plan
 from unbraid.study.collect import collect, wide
 from unbraid.study.execute import record_failure, states, task
 from unbraid.study.store import open_store
 from unbraid.study.view import View
+from unbraid.train.run import Run
 
 Setting = TypeVar("Setting")
 
@@ -41,7 +41,7 @@ def gather(
 def need_mnist(root: Path) -> None:
     """The small digits that stand in for MNIST elsewhere would be another experiment."""
     if not (root / "mnist").is_dir():
-        raise Problem(f"{root} needs mnist: run `unbraid data fetch mnist`, or set UNBRAID_DATA to its place")
+        raise UserError(f"{root} needs mnist: run `unbraid data fetch mnist`, or set UNBRAID_DATA to its place")
 
 
 def commits(found: Sequence[Result]) -> list[str]:
@@ -84,7 +84,7 @@ def table_of(file: Path, runs: Path, *, workers: int) -> pd.DataFrame:
             )
         if view.failures:
             name, reason = next(iter(view.failures.items()))
-            raise Problem(
+            raise UserError(
                 f"{len(view.failures)} of {len(jobs)} runs failed, the first because {reason} ({runs / name})"
             )
     table = wide(collect(runs))

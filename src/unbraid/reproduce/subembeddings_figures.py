@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from unbraid import history
+from unbraid.train import history
 
 STRENGTHS = ("control", "InfoMin 0.001", "InfoMin 0.005", "InfoMin 0.1")
 

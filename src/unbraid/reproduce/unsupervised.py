@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from unbraid.errors import Problem
+from unbraid.errors import UserError
 from unbraid.reproduce.results import Claim, Record, Table, positive, publish
 from unbraid.reproduce.runs import table_of
 from unbraid.reproduce.unsupervised_figures import draw
@@ -33,7 +33,7 @@ Number = Callable[[pd.DataFrame], float]
 def main(out: Path, runs: Path, *, workers: int = 2) -> None:
     """Trains what is missing, then writes unsupervised.md, unsupervised.json and their pictures."""
     if not STUDY.exists():
-        raise Problem(f"there is no {STUDY} here: give this command in a clone of unbraid, which has it")
+        raise UserError(f"there is no {STUDY} here: give this command in a clone of unbraid, which has it")
     table = table_of(STUDY, runs / "study", workers=workers)
     capacity = table_of(CAPACITY, runs / "capacity", workers=workers)
     table = with_udr(table, runs / "study")

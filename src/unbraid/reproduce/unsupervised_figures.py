@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from unbraid.reports import study_figures
-from unbraid.run import write
+from unbraid.figures import study as study_figures
 from unbraid.study import analyse
+from unbraid.train.run import write
 
 REPLICATES = 200
 

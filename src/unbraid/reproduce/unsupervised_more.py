@@ -12,7 +12,7 @@ from scipy.stats import kstest
 from unbraid.maths.entangle import entangle
 from unbraid.metrics.mig import mig
 from unbraid.reproduce.results import Claim
-from unbraid.run import Run
+from unbraid.train.run import Run
 
 POSITION, OTHERS = ("posX", "posY"), ("shape", "scale", "orientation")
 

@@ -6,7 +6,7 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from unbraid.errors import Problem
+from unbraid.errors import UserError
 from unbraid.study.local import BUSY_SECONDS, TARGET, Failed, Task
 from unbraid.study.view import View
 from unbraid.study.worker import function_of
@@ -120,7 +120,7 @@ def _ray() -> Any:
         import ray
         import ray.exceptions
     except ImportError as error:
-        raise Problem("Ray is not installed: pip install 'ray>=2.40'") from error
+        raise UserError("Ray is not installed: pip install 'ray>=2.40'") from error
     return ray
 
 
@@ -132,5 +132,5 @@ def _connect(ray: Any, address: str) -> bool:
         ray.init(address=address, log_to_driver=False, logging_level="error")
     except (ConnectionError, ValueError, RuntimeError) as error:
         reason = str(error).strip().splitlines()[0]
-        raise Problem(f"no Ray cluster answers at '{address}': {reason}; 'ray start --head' starts one") from error
+        raise UserError(f"no Ray cluster answers at '{address}': {reason}; 'ray start --head' starts one") from error
     return True

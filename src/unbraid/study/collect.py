@@ -16,9 +16,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from unbraid.errors import Problem
-from unbraid.run import write
+from unbraid.errors import UserError
 from unbraid.study.store import open_store
+from unbraid.train.run import write
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -35,10 +35,10 @@ def collect(out: str | Path) -> pd.DataFrame:
     configs, scores, evaluations = (_parsed(store.read_all(f), f) for f in ("run.json", "scores.json", LAST_FILE))
     names = [name for name in configs if name and (name in scores or name in evaluations)]
     if not names:
-        raise Problem(f"there is no scored run in {out}")
+        raise UserError(f"there is no scored run in {out}")
     for name in names:
         if missing := {"method", "arguments", "data", "data_arguments", "sampling", "seed"} - configs[name].keys():
-            raise Problem(f"{name}/run.json lacks '{min(missing)}': {_cure(name, 'run.json')}")
+            raise UserError(f"{name}/run.json lacks '{min(missing)}': {_cure(name, 'run.json')}")
     varying = _varying([configs[name] for name in names])
     runs, rows = [], []
     for number, name in enumerate(names):
@@ -46,7 +46,7 @@ def collect(out: str | Path) -> pd.DataFrame:
         try:
             rows += [(number, *row) for row in _values(scores.get(name, {}), evaluations.get(name, {}))]
         except (KeyError, TypeError, AttributeError) as error:
-            raise Problem(
+            raise UserError(
                 f"{name}/scores.json or its {LAST_FILE} is not what a study writes ({error}): {_cure(name, LAST_FILE)}"
             ) from error
     values = pd.DataFrame(rows, columns=["number", *LAST])
@@ -90,7 +90,7 @@ def _parsed(found: dict[str, bytes], file: str) -> dict[str, Any]:
             if not isinstance(parsed[name], dict):
                 raise ValueError("it is no JSON object")
         except ValueError as error:
-            raise Problem(f"{name}/{file} is damaged ({error}): {_cure(name, file)}") from error
+            raise UserError(f"{name}/{file} is damaged ({error}): {_cure(name, file)}") from error
     return parsed
 
 

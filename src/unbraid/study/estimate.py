@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from unbraid.errors import Problem
+from unbraid.errors import UserError
 from unbraid.study.execute import kind, task
 from unbraid.study.local import run_all
 from unbraid.study.plan import Job
@@ -95,7 +95,7 @@ def _calibrated(store: Store) -> list[dict[str, Any]]:
     try:
         return [measured for content in store.read_all(CALIBRATION).values() for measured in json.loads(content)]
     except (ValueError, TypeError) as error:
-        raise Problem(f"{CALIBRATION} among the runs is damaged ({error}): delete it") from error
+        raise UserError(f"{CALIBRATION} among the runs is damaged ({error}): delete it") from error
 
 
 def _evaluated_alike(measured: dict[str, Any], job: Job) -> bool:

@@ -27,16 +27,16 @@ from torch import Tensor
 
 from unbraid import catalogue
 from unbraid.data.table import Rows, Table
+from unbraid.encode import BATCH, images, represent
 from unbraid.maths import gaussian
 from unbraid.methods.contract import Method
 from unbraid.metrics.contract import Codes, Factors, Score
 from unbraid.metrics.gaussian_total_correlation import gaussian_total_correlation
+from unbraid.metrics.model.contract import measure
 from unbraid.metrics.suite import entry, needs_factors
 from unbraid.metrics.suite import score as score_arrays
-from unbraid.model_metrics.contract import measure
-from unbraid.nets import GAUSSIAN_SCALE
-from unbraid.representation import BATCH, images, represent
-from unbraid.run import Run
+from unbraid.nets.autoencoders import GAUSSIAN_SCALE
+from unbraid.train.run import Run
 
 ACTIVE = 0.01  # nats
 SEED = 0  # of the rows drawn, of the sampled codes and of what the metrics draw: alike for all runs

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from unbraid import catalogue
-from unbraid.errors import Problem
-from unbraid.run import Busy, Plan
+from unbraid.errors import UserError
 from unbraid.study.plan import Job
 from unbraid.study.store import Store, open_store
+from unbraid.train.run import Busy, Plan
 
 Tell = Callable[[int, float], None]  # number of steps done, and the loss
 
@@ -84,7 +84,7 @@ def record_failure(store: Store, name: str, reason: str, trace: str = "") -> Non
 
 
 def reason_of(error: BaseException) -> str:
-    if isinstance(error, Problem):
+    if isinstance(error, UserError):
         return str(error)
     if isinstance(error, MemoryError):
         return f"out of memory: {error}".rstrip(": ")
@@ -93,7 +93,7 @@ def reason_of(error: BaseException) -> str:
 
 def _perform(job: Job, folder: Path, device: str, threads: int, tell: Tell) -> None:
     from unbraid.study.evaluate import evaluate
-    from unbraid.train import fit
+    from unbraid.train.fit import fit
 
     plan = job.plan
     table = catalogue.find("data", plan.data).load()(**plan.data_arguments)

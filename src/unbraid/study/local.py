@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any
 
-from unbraid.errors import Problem
+from unbraid.errors import UserError
 from unbraid.study.view import View
 
 TARGET = "unbraid.study.execute:work"
@@ -143,7 +143,7 @@ class Pool:
         task = worker.task
         if task is None:
             if not worker.ready:
-                raise Problem(f"no worker could be started: {words}")
+                raise UserError(f"no worker could be started: {words}")
             return
         name = task["name"]
         self.deaths[name] = self.deaths.get(name, 0) + 1

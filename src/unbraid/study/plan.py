@@ -20,10 +20,10 @@ from pathlib import Path
 from typing import Any
 
 from unbraid import catalogue
-from unbraid.errors import Problem, unknown
+from unbraid.errors import UserError, unknown
 from unbraid.metrics.suite import DEFAULT, available
-from unbraid.run import Plan
 from unbraid.study.values import coerced
+from unbraid.train.run import Plan
 
 Point = dict[str, Any]  # the keyword arguments of one run: method, data, steps, batch, seed, and those of each
 TRAINING = {"steps": 1, "batch": 1, "seed": 0}  # arguments of `fit` that a study may set, and the least value of each
@@ -39,7 +39,7 @@ def zipped(*parts: Sequence[Point], **axes: Any) -> list[Point]:
     lists = _lists(parts, axes)
     lengths = {len(points) for points in lists} - {1} or {1}
     if len(lengths) > 1:
-        raise Problem(f"zipped needs lists of one length, not of {', '.join(map(str, sorted(lengths)))}")
+        raise UserError(f"zipped needs lists of one length, not of {', '.join(map(str, sorted(lengths)))}")
     (length,) = lengths
     return [_merged(points[i % len(points)] for points in lists) for i in range(length)]
 
@@ -96,24 +96,24 @@ class Study:
         """The resolved runs in order; raises at the first argument that cannot work."""
         evaluation = {"points": self.points, "bootstrap": self.bootstrap, "metrics": self._metrics()}
         if not self.runs:
-            raise Problem("the study has no runs")
+            raise UserError("the study has no runs")
         jobs = [Job(resolve(point), evaluation) for point in self.runs]
         seen: dict[str, int] = {}
         for number, job in enumerate(jobs):
             if job.name in seen:
                 first, again = self.runs[seen[job.name]], self.runs[number]
-                raise Problem(f"runs {seen[job.name] + 1} and {number + 1} are the same: {_shown(first, again)}")
+                raise UserError(f"runs {seen[job.name] + 1} and {number + 1} are the same: {_shown(first, again)}")
             seen[job.name] = number
         return jobs
 
     def _metrics(self) -> dict[str, dict[str, Any]]:
         if isinstance(self.metrics, str):
-            raise Problem(f"metrics must be a list of names, not the word '{self.metrics}'")
+            raise UserError(f"metrics must be a list of names, not the word '{self.metrics}'")
         given = self.metrics if isinstance(self.metrics, Mapping) else {name: {} for name in self.metrics}
         for label, options in given.items():
             name = str(label).partition(":")[0]
             if not isinstance(options, Mapping):
-                raise Problem(f"the options of {label} must be a dictionary, {{}} for none, not {options!r}")
+                raise UserError(f"the options of {label} must be a dictionary, {{}} for none, not {options!r}")
             if name not in (known := (*available(), *catalogue.of_models())):
                 raise unknown("metric", name, known)
             catalogue.check(catalogue.find("metrics", name), dict(options))
@@ -125,18 +125,18 @@ def load(file: Path | str) -> list[Job]:
     """The checked runs of a study file."""
     path = Path(file)
     if not path.is_file():
-        raise Problem(f"there is no study file {path}")
+        raise UserError(f"there is no study file {path}")
     try:
         study = runpy.run_path(str(path)).get("study")
         if not isinstance(study, Study):
-            raise Problem("it must define 'study = Study(...)'")
+            raise UserError("it must define 'study = Study(...)'")
         return study.jobs()
-    except Problem as problem:
-        raise Problem(f"{path}: {problem}") from problem
+    except UserError as error:
+        raise UserError(f"{path}: {error}") from error
     except Exception as error:  # whatever a user's file may raise
         lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
         line = error.lineno if isinstance(error, SyntaxError) else lines[-1] if lines else None
-        raise Problem(f"{path}, line {line}: {type(error).__name__}: {error}") from error
+        raise UserError(f"{path}, line {line}: {type(error).__name__}: {error}") from error
 
 
 def select(jobs: Sequence[Job], only: Sequence[str]) -> list[Job]:
@@ -146,7 +146,7 @@ def select(jobs: Sequence[Job], only: Sequence[str]) -> list[Job]:
     for piece in (piece for word in only for piece in word.split(",")):
         name, equals, value = piece.partition("=")
         if not equals and not key:
-            raise Problem(f"--only needs key=value, not '{piece}'")
+            raise UserError(f"--only needs key=value, not '{piece}'")
         key = name if equals else key
         wanted.setdefault(key, []).append(value if equals else name)
     chosen = list(jobs)
@@ -156,18 +156,20 @@ def select(jobs: Sequence[Job], only: Sequence[str]) -> list[Job]:
             raise unknown("argument in the study", key, known)
         chosen = [job for job in chosen if any(_equal(job.arguments.get(key), value) for value in values)]
         if not chosen:
-            raise Problem(f"no run of the study has {key}={','.join(values)} and what --only says before it")
+            raise UserError(f"no run of the study has {key}={','.join(values)} and what --only says before it")
     return chosen
 
 
 def resolve(point: Point) -> Plan:
     """The plan of one run with all defaults filled in; nothing is imported and no data is read."""
     if not isinstance(point, Mapping):
-        raise Problem(f"a run must be a dictionary of arguments, as product(...) gives them, not {point!r}")
+        raise UserError(f"a run must be a dictionary of arguments, as product(...) gives them, not {point!r}")
     given = dict(point)
     for name, kind in (("method", "methods"), ("data", "data")):
         if name not in given:
-            raise Problem(f"a run needs '{name}', as in {name}='{next(iter(catalogue.entries(kind)))}': it has {point}")
+            raise UserError(
+                f"a run needs '{name}', as in {name}='{next(iter(catalogue.entries(kind)))}': it has {point}"
+            )
     method = catalogue.find("methods", given.pop("method"))
     data = catalogue.find("data", given.pop("data"))
     groups = (data.arguments, method.arguments, _sampling(method.traits["eats"]), _training())
@@ -183,7 +185,7 @@ def resolve(point: Point) -> Plan:
     )
     for name, least in TRAINING.items():
         if training[name] < least:
-            raise Problem(f"{name} must be at least {least}, and is {training[name]}")
+            raise UserError(f"{name} must be at least {least}, and is {training[name]}")
     _check_kind(data, method, sampling)
     return Plan(method.name, arguments, data.name, own, sampling, **training)
 
@@ -192,7 +194,7 @@ def _check_kind(data: catalogue.Entry, method: catalogue.Entry, sampling: dict[s
     """Refuses a method whose batches the data set cannot give."""
     kind, gives = method.traits["eats"], _gives(data)
     if kind not in gives and sampling.get("views_of") != "instance":
-        raise Problem(f"{method.name} eats {kind}, and '{data.name}' gives only {', '.join(gives)}")
+        raise UserError(f"{method.name} eats {kind}, and '{data.name}' gives only {', '.join(gives)}")
 
 
 @cache
@@ -202,7 +204,7 @@ def _sampling(kind: str) -> tuple[catalogue.Argument, ...]:
 
 @cache
 def _training() -> tuple[catalogue.Argument, ...]:
-    return tuple(a for a in catalogue.signature("train.py", "fit") if a.name in TRAINING)
+    return tuple(a for a in catalogue.signature("train/fit.py", "fit") if a.name in TRAINING)
 
 
 def _gives(data: catalogue.Entry) -> tuple[str, ...]:
@@ -223,7 +225,7 @@ def _merged(points: Iterable[Point]) -> Point:
     merged: Point = {}
     for point in points:
         for name in merged.keys() & point.keys():
-            raise Problem(f"'{name}' is set twice, to {merged[name]!r} and to {point[name]!r}")
+            raise UserError(f"'{name}' is set twice, to {merged[name]!r} and to {point[name]!r}")
         merged |= point
     return merged
 

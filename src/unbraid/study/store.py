@@ -9,8 +9,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Protocol
 
-from unbraid.errors import Problem
-from unbraid.run import write
+from unbraid.errors import UserError
+from unbraid.train.run import write
 
 LOCAL_ONLY = ("lock",)
 LAST = "evaluation.json"  # what is there is whole once this file is
@@ -71,7 +71,7 @@ class Bucket:
         try:
             self.files, root = url_to_fs(url)
         except (ImportError, ValueError) as error:
-            raise Problem(f"{url} cannot be used: {error}") from error
+            raise UserError(f"{url} cannot be used: {error}") from error
         self.root = root.rstrip("/")
 
     def names(self) -> list[str]:

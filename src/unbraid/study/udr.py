@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from unbraid.metrics.udr import udr
-from unbraid.run import Run
+from unbraid.train.run import Run
 
 
 def with_udr(table: pd.DataFrame, runs: Path) -> pd.DataFrame:

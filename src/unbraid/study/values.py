@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from unbraid.catalogue import Argument
-from unbraid.errors import Problem, unknown
+from unbraid.errors import UserError, unknown
 
 
 def coerced(argument: Argument, value: Any, owner: str) -> Any:
@@ -29,5 +29,5 @@ def coerced(argument: Argument, value: Any, owner: str) -> Any:
         return value
     plain: dict[str, type] = {"int": int, "str": str, "bool": bool, "float": float}
     if kind in plain and type(value) is not plain[kind]:
-        raise Problem(f"{argument.name} of {owner} must be {'an' if kind == 'int' else 'a'} {kind}, not {value!r}")
+        raise UserError(f"{argument.name} of {owner} must be {'an' if kind == 'int' else 'a'} {kind}, not {value!r}")
     return value

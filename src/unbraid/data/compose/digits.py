@@ -1,0 +1,55 @@
+"""Handwritten digits for the composed sets: MNIST where it is on disk, else the ones that scikit-learn ships."""
+
+from __future__ import annotations
+
+import warnings
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unbraid.data.io.paths import place
+from unbraid.data.sets.mnist import MNIST
+from unbraid.data.table import Bytes
+
+Digits = tuple[Bytes, NDArray[np.int64], Bytes, NDArray[np.int64]]
+
+
+def load() -> Digits:
+    """Training images [n, 28, 28] and labels [n], test images and labels."""
+    folder = place(MNIST.name, "")
+    return _mnist(folder) if folder.is_dir() else _shipped(folder)
+
+
+def pool() -> tuple[Bytes, NDArray[np.int64]]:
+    """Training and test digits together."""
+    images, labels, more, their = load()
+    return np.concatenate([images, more]), np.concatenate([labels, their])
+
+
+@cache
+def _mnist(folder: Path) -> Digits:
+    train = MNIST(path=str(folder))
+    assert isinstance(train.test, MNIST)
+    images, more = (table.images(np.arange(len(table)))[:, 0] for table in (train, train.test))
+    return images, train.labels, more, train.test.labels
+
+
+@cache
+def _shipped(folder: Path) -> Digits:
+    """Real digits of 8 x 8 pixels, drawn at 20 x 20 amid 28 x 28 as MNIST's are; every sixth is for testing."""
+    from PIL import Image
+    from sklearn.datasets import load_digits
+
+    warnings.warn(
+        f"MNIST is not in {folder}: using the 1,797 smaller digits that scikit-learn ships (unbraid data fetch mnist)",
+        stacklevel=3,
+    )
+    small, labels = load_digits(return_X_y=True)
+    pictures = np.rint(small.reshape(-1, 8, 8) * (255 / 16)).astype(np.uint8)
+    large = [np.asarray(Image.fromarray(p).resize((20, 20), Image.Resampling.BICUBIC)) for p in pictures]
+    images = np.pad(np.stack(large), ((0, 0), (4, 4), (4, 4)))
+    test = np.arange(len(labels)) % 6 == 5
+    labels = labels.astype(np.int64)
+    return images[~test], labels[~test], images[test], labels[test]

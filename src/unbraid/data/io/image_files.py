@@ -1,0 +1,156 @@
+"""Pictures in files: their headers, their pixels, and tables of them that decode a file when its row is asked for."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import IO, TYPE_CHECKING, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unbraid.data.table import Bytes, Rows
+from unbraid.errors import UserError
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+Box = tuple[int, int, int, int]  # left, top, right, bottom
+Reader = Callable[[Rows], Bytes]
+Color = Literal["as_is", "grey", "rgb"]
+GREY = ("1", "L", "LA", "La", "I;16", "I;16B", "I;16L")
+RGB = ("RGB", "RGBA", "RGBa", "RGBX", "P", "PA", "CMYK", "YCbCr", "LAB", "HSV")
+KEEP = 1 << 30  # bytes of decoded pictures that a table may keep in memory
+
+
+def header(stream: IO[bytes], where: str) -> Literal["grey", "rgb"]:
+    """Whether a picture is grey or in colour, from its header."""
+    with _opened(stream, where) as picture:
+        return _color(picture, where)
+
+
+def decode(
+    stream: IO[bytes], where: str, *, size: int, color: Color = "as_is", crop: int = 0, box: Box | None = None
+) -> Bytes:
+    """A picture's pixels, [c, size, size]: the largest centred square, resized.
+
+    Args:
+        crop: the centred square of this many pixels instead
+        box: of this part of the picture, as far as there is such a part
+    """
+    with _opened(stream, where) as picture:
+        mode = _color(picture, where) if color == "as_is" else color
+        plain = _plain(_upright(picture), mode)
+        return _square(plain.crop(_within(box, plain)) if box else plain, size, crop, where)
+
+
+def resize(pixels: Bytes, size: int) -> Bytes:
+    """Pictures [n, c, h, w] as [n, c, size, size], cropped to a centred square."""
+    from PIL import Image
+
+    if pixels.shape[2:] == (size, size):
+        return pixels
+    grey = pixels.shape[1] == 1
+    pictures = (Image.fromarray(p[0] if grey else np.ascontiguousarray(p.transpose(1, 2, 0))) for p in pixels)
+    squares = [_square(picture, size, 0, "a picture") for picture in pictures]
+    return np.stack(squares) if squares else np.zeros((0, pixels.shape[1], size, size), np.uint8)
+
+
+class Kept:
+    """Pictures read one by one when they are asked for; as many as fit are kept, the first rows before the others.
+
+    Rows are drawn uniformly, so that no choice of what to keep is better than another.
+    """
+
+    def __init__(self, read: Callable[[int], Bytes], count: int, shape: tuple[int, ...], keep: int = KEEP) -> None:
+        self._read = read
+        self._shape = shape
+        kept = min(count, keep // int(np.prod(shape)))
+        self._pixels = np.empty((kept, *shape), np.uint8)  # takes memory as it is filled
+        self._known: NDArray[np.bool_] = np.zeros(kept, bool)
+
+    def __call__(self, rows: Rows) -> Bytes:
+        out = np.empty((len(rows), *self._shape), np.uint8)
+        for i, row in enumerate(rows.tolist()):
+            if row >= len(self._known):
+                out[i] = self._read(row)
+                continue
+            if not self._known[row]:
+                self._pixels[row] = self._read(row)
+                self._known[row] = True
+            out[i] = self._pixels[row]
+        return out
+
+
+def at_size(read: Reader, count: int, shape: tuple[int, int, int], size: int) -> Reader:
+    """Reads pictures of this shape at another size."""
+    if size < 1:
+        raise UserError(f"size is {size}: a picture needs at least one pixel")
+    if shape[1:] == (size, size):
+        return read
+    return Kept(lambda row: resize(read(np.array([row])), size)[0], count, (shape[0], size, size))
+
+
+@contextmanager
+def _opened(stream: IO[bytes], where: str) -> Iterator[Image]:
+    from PIL import Image, UnidentifiedImageError
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            warnings.simplefilter("error", Image.DecompressionBombWarning)
+            with Image.open(stream) as picture:
+                yield picture
+    except UserError:
+        raise
+    except UnidentifiedImageError as error:
+        raise UserError(f"{where} is not a picture: take it away, or replace it by one") from error
+    except Exception as error:  # decoders raise anything on corrupt files
+        raise UserError(f"{where} is a corrupt picture: {error or type(error).__name__}") from error
+
+
+def _color(picture: Image, where: str) -> Literal["grey", "rgb"]:
+    if picture.mode in GREY:
+        return "grey"
+    if picture.mode in RGB:
+        return "rgb"
+    raise UserError(f"{where} has pixels of the kind '{picture.mode}': save it as 8-bit grey or RGB")
+
+
+def _plain(picture: Image, mode: str) -> Image:
+    """8-bit grey or RGB."""
+    from PIL import Image
+
+    if picture.mode.startswith("I;16"):  # `convert` would clip the 16 bits rather than scale them
+        wide = np.asarray(picture).astype(np.uint16)
+        picture = Image.fromarray((wide >> 8).astype(np.uint8))
+    return picture.convert("L" if mode == "grey" else "RGB")
+
+
+def _upright(picture: Image) -> Image:
+    """Turned as its camera was held."""
+    from PIL import ImageOps
+
+    return ImageOps.exif_transpose(picture)
+
+
+def _within(box: Box, picture: Image) -> Box:
+    left, top, right, bottom = box
+    part = max(left, 0), max(top, 0), min(right, picture.width), min(bottom, picture.height)
+    return part if part[0] < part[2] and part[1] < part[3] else (0, 0, picture.width, picture.height)
+
+
+def _square(picture: Image, size: int, crop: int, where: str) -> Bytes:
+    from PIL import Image
+
+    width, height = picture.size
+    side = crop or min(width, height)
+    if crop > min(width, height):
+        raise UserError(f"{where} has {width} x {height} pixels, too few to cut a square of {crop} from it")
+    left, top = (width - side) // 2, (height - side) // 2
+    picture = picture.crop((left, top, left + side, top + side))
+    if side != size:
+        picture = picture.resize((size, size), Image.Resampling.LANCZOS)
+    pixels: Bytes = np.asarray(picture)
+    return pixels[None] if pixels.ndim == 2 else pixels.transpose(2, 0, 1)

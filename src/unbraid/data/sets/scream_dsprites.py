@@ -1,0 +1,47 @@
+"""dSprites on a picture: a random piece of it, tinted at random, with its colours inverted where the sprite is.
+
+Locatello et al., 2019 (section 5 of the study) cut the pieces from Munch's "The Scream". Here the picture is yours, or
+else a photograph that scikit-learn ships. Differs from the study: the piece and its tint are drawn once for each
+picture, not anew each time that it is seen.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from unbraid.data.compose.row_noise import uniform
+from unbraid.data.compose.texture import colour_picture, pieces, shipped
+from unbraid.data.sets.dsprites import FACTORS, fitting, sprites
+from unbraid.data.table import Bytes, Grid, Values
+
+BOX = (350, 274)  # the study shrinks the picture into this box before it cuts pieces of 64 x 64
+
+
+class ScreamDSprites(Grid):
+    """Sprites as negatives of a tinted piece of a picture.
+
+    Args:
+        size: height and width of the pictures in pixels
+        picture: file with the picture from which backgrounds are cut; empty: a photograph of a Chinese temple
+        draw: seed of the pieces and tints
+    """
+
+    name = "scream_dsprites"
+    gives = ("Images", "Pairs")
+    factors = FACTORS
+
+    def __init__(self, *, size: int = 64, picture: str = "", draw: int = 0) -> None:
+        self.shape = (3, fitting(size), size)
+        self.draw = draw
+        width, height = (side * size // 64 for side in BOX)
+        self.picture = colour_picture(picture or shipped("china.jpg"), within=(width, height), least=size)  # [3, h, w]
+
+    def render(self, values: Values) -> Bytes:
+        numbers = uniform(self.number(values), self.draw, 5)
+        size = self.shape[1]
+        cut, inside = pieces(self.picture, numbers[:, :2], size), sprites(values, size) / np.float32(255)
+        tint = 255 * numbers[:, 2:, None, None]
+        for i in range(len(cut)):  # one at a time, because that fits the cache
+            background = (cut[i] + tint[i]) / 2  # [3, size, size]
+            cut[i] = np.rint(background + inside[i] * (255 - 2 * background))
+        return cut

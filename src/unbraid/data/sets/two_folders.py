@@ -1,0 +1,76 @@
+"""Any two sets of yours as target and background: pictures in folders, zip files or arrays, or arrays of features."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from unbraid.data.features import is_features, two_tables
+from unbraid.data.sets.images import Images
+from unbraid.data.split import hold_out
+from unbraid.data.table import Bytes, Rows, Table, Values
+from unbraid.errors import UserError
+
+
+class TwoFolders(Table):
+    """Class folders of the target, where there are any, are its classes; so are `labels` in an npz file.
+
+    Scores are taken on the rows that were trained on, unless `test_rows` holds out others.
+
+    Args:
+        target: folder, zip or array with the pictures that have something more; or an array of features [n, d]
+        background: folder, zip or array with the pictures that do not; or an array of features
+        size: height and width of the pictures in pixels
+        color: as_is, grey or rgb; the last two convert all pictures
+        test_rows: number of rows of each set that are held out, on which codes, scores and pictures are then taken
+        draw: seed of the rows that are held out
+    """
+
+    name = "two_folders"
+    gives = ("Images", "TargetBackground")
+
+    def __init__(
+        self,
+        *,
+        target: str,
+        background: str,
+        size: int = 64,
+        color: Literal["as_is", "grey", "rgb"] = "as_is",
+        test_rows: int = 0,
+        draw: int = 0,
+    ) -> None:
+        self.target: Table
+        if is_features(target) and is_features(background):
+            self.target, self.background = two_tables(target, background)
+        else:
+            self.target, self.background = (Images(path=path, size=size, color=color) for path in (target, background))
+        if self.target.shape != self.background.shape:
+            kinds = {1: "grey", 3: "in colour"}
+            raise UserError(
+                f"{target} is {kinds[self.target.shape[0]]} and {background} is {kinds[self.background.shape[0]]}: "
+                "set color to rgb or grey"
+            )
+        self.shape, self.factors, self.label = self.target.shape, self.target.factors, self.target.label
+        self.files = self.target.files
+        if self.label:
+            self.gives = ("Images", "Labelled", "TargetBackground")  # type: ignore[assignment]
+        if test_rows:
+            self._hold_out(test_rows, draw)
+
+    def _hold_out(self, count: int, seed: int) -> None:
+        assert self.background is not None
+        kept, others = (hold_out(t, count=count, seed=seed) for t in (self.target, self.background))
+        assert kept.test is not None
+        assert others.test is not None
+        test = self.twin()
+        for table, target, background in ((self, kept, others), (test, kept.test, others.test)):
+            table.target, table.background, table.files = target, background, target.files
+        self.test = test
+
+    def __len__(self) -> int:
+        return len(self.target)
+
+    def images(self, rows: Rows) -> Bytes:
+        return self.target.images(rows)
+
+    def values(self, rows: Rows) -> Values:
+        return self.target.values(rows)

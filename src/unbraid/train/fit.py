@@ -1,0 +1,238 @@
+"""The only training loop and the only optimiser code."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from unbraid import machine
+from unbraid.data.batch import Batch
+from unbraid.data.samplers import sampler
+from unbraid.data.table import Table
+from unbraid.errors import UserError
+from unbraid.methods.contract import Group, Method
+from unbraid.train.checkpoint import load_state, load_weights, save_state, save_weights
+from unbraid.train.history import History
+from unbraid.train.progress import Progress
+from unbraid.train.run import Plan, Run, write
+
+WINDOW = 50  # steps between two rows of the history; each row is the mean over its window
+
+
+def fit(
+    method: Method[Any],
+    data: Table,
+    *,
+    steps: int = 10_000,
+    batch: int = 64,
+    seed: int = 0,
+    sampling: dict[str, Any] | None = None,
+    out: str = "runs",
+    device: str = "cpu",
+    threads: int | None = None,
+    save_every: float = 30.0,
+    show: bool = True,
+    watch: Callable[[int, dict[str, float]], None] | None = None,
+) -> Run:
+    """Trains a method on a data set, or continues where an earlier call with the same arguments stopped.
+
+    A batch and the noise of a step are pure functions of (seed, step), so that a run which was killed at any moment
+    ends with the same weights as one which was not.
+
+    Args:
+        steps: number of batches drawn
+        batch: samples in a batch
+        seed: of initial weights, batches and noise
+        sampling: keyword arguments of the batch kind's sampler
+        out: folder for the run's directory
+        device: cpu, cuda, or any other that torch knows
+        threads: cores to use; all of them unless given
+        save_every: seconds between checkpoints
+        show: show a progress bar
+        watch: called now and then with the number of steps done and the loss terms
+    """
+    steps, batch, seed = int(steps), int(batch), int(seed)  # of numpy, perhaps
+    draw = sampler(data, method.eats, batch=batch, seed=seed, **(sampling or {}))
+    if steps < 1:
+        raise UserError(f"training needs at least one step, not {steps}")
+    if threads is not None and threads < 1:
+        raise UserError(f"training needs at least one thread, not {threads}")
+    where = _device(device)
+    draw(0)  # what cannot be drawn is refused before anything is written
+    name = type(method).__module__.rpartition(".")[2]
+    plan = Plan(name, method.arguments, data.name, data.arguments, sampling or {}, steps, batch, seed)
+    run = Run.create(out, plan, spec=asdict(data.spec), start=_digest(method))
+    _check_same_data(run, data)
+    if run.config["start"] != _digest(method):
+        raise UserError(
+            f"{run.path} began from other weights than this method has: build the method anew, "
+            "with the seed of the run, or choose another folder"
+        )
+    machine.prepare_memory()
+    if threads:
+        torch.set_num_threads(threads)
+    method.to(where)
+    with run.lock():
+        if run.finished:
+            load_weights(method, run.path)
+        elif method.solved:
+            method.solve(data)
+            save_weights(method, run.path)
+            run.finish()
+        else:
+            with torch.random.fork_rng(), Progress(run.path.name, steps, show, watch) as progress:
+                _train(method, draw, run, plan, save_every, progress)
+    method.eval()
+    return run
+
+
+def _check_same_data(run: Run, data: Table) -> None:
+    begun, now = run.config["spec"], json.loads(json.dumps(asdict(data.spec)))
+    if any(now[name] != value for name, value in begun.items() if name in now):
+        raise UserError(
+            f"the data have changed since {run.path} was begun: it had {begun['n_train']} rows of {begun['shape']}, "
+            f"now there are {now['n_train']} of {now['shape']}; choose another folder (--out), or remove that run"
+        )
+
+
+def _train(
+    method: Method[Any], draw: Callable[[int], Batch], run: Run, plan: Plan, save_every: float, progress: Progress
+) -> None:
+    device = next(method.parameters()).device
+    trainer = Trainer(method)
+    history = History()
+    start = load_state(run.path, method, trainer.optimisers, history)
+    method.train()
+    saved, saved_at = start, time.monotonic()
+    with _interrupts() as interrupted:
+        for step, batch in batches(draw, start, plan.steps, ahead=device.type != "cpu"):
+            torch.manual_seed(noise_seed(plan.seed, step))
+            history.add(step, trainer.step(batch.on(device), step))
+            done = step + 1
+            if done % WINDOW == 0 or done == plan.steps:
+                progress.show(done, history.close_window(f"the last good checkpoint, of step {saved}, is kept"))
+            due = done % WINDOW == 0 and time.monotonic() - saved_at > save_every
+            if due or done == plan.steps or interrupted.is_set():
+                _check_weights(method, done, saved)
+                save_state(run.path, method, trainer.optimisers, history, done)
+                write(run.path / "history.csv", history.csv())
+                saved, saved_at = done, time.monotonic()
+            if interrupted.is_set() and done < plan.steps:
+                raise KeyboardInterrupt(f"stopped at step {done} of {plan.steps}")
+    save_weights(method, run.path)
+    run.finish()
+
+
+class Trainer:
+    """Takes each group's gradient with respect to that group's parameters only, then steps those groups."""
+
+    def __init__(self, method: Method[Any]) -> None:
+        self.method, self.groups = method, method.groups()
+        owned = [id(p) for group in self.groups.values() for p in group.parameters]
+        if len(owned) != len(set(owned)):
+            raise ValueError("two groups share a parameter")
+        self.optimisers = {name: _adam(group) for name, group in self.groups.items()}
+
+    def step(self, batch: Batch, step: int) -> dict[str, Tensor]:
+        """One update; gives the loss and its terms."""
+        losses = self.method.losses(batch, step)
+        record: dict[str, Tensor] = {}
+        for i, (name, loss) in enumerate(losses.items(), 1):
+            parameters = self.groups[name].parameters
+            gradients = torch.autograd.grad(loss.value, parameters, retain_graph=i < len(losses), allow_unused=True)
+            for parameter, gradient in zip(parameters, gradients, strict=True):
+                parameter.grad = gradient if gradient is None else _laid_out_like(parameter, gradient)
+            record |= {"loss" if name == "model" else name: loss.value.detach(), **loss.terms}
+        for name in losses:
+            self.optimisers[name].step()
+        self.method.after_step(step)
+        return record
+
+
+def batches(draw: Callable[[int], Batch], start: int, end: int, *, ahead: bool) -> Iterator[tuple[int, Batch]]:
+    """The batch of each step; drawn one `ahead` in a thread where a device computes while the processor is idle."""
+    if not ahead:
+        for step in range(start, end):
+            yield step, draw(step)
+        return
+    with ThreadPoolExecutor(1) as pool:
+        following = pool.submit(draw, start)
+        for step in range(start, end):
+            batch = following.result()
+            if step + 1 < end:
+                following = pool.submit(draw, step + 1)
+            yield step, batch
+
+
+def noise_seed(seed: int, step: int) -> int:
+    """The seed of torch's generator at a step; another stream than that of the batch."""
+    return int(np.random.SeedSequence((seed, step, 1)).generate_state(1, np.uint64)[0])
+
+
+def _laid_out_like(parameter: Tensor, gradient: Tensor) -> Tensor:
+    """The fused Adam walks both through memory, so they must lie there alike."""
+    if gradient.stride() == parameter.stride():
+        return gradient
+    return torch.empty_like(parameter).copy_(gradient)
+
+
+def _adam(group: Group) -> torch.optim.Adam:
+    return torch.optim.Adam(group.parameters, lr=group.lr, betas=group.betas, fused=True)
+
+
+def _check_weights(method: Method[Any], step: int, saved: int) -> None:
+    for name, value in method.state_dict().items():
+        if value.is_floating_point() and not torch.isfinite(value).all():
+            raise UserError(
+                f"the weights '{name}' are no longer finite at step {step}; "
+                f"the last good checkpoint, of step {saved}, is kept; a lower learning rate may help"
+            )
+
+
+def _digest(method: Method[Any]) -> str:
+    digest = hashlib.sha256()
+    for value in method.state_dict().values():
+        digest.update(value.detach().cpu().contiguous().numpy().tobytes())
+    return digest.hexdigest()[:16]
+
+
+def _device(name: str) -> torch.device:
+    try:
+        torch.empty(1, device=name)
+        return torch.device(name)
+    except (RuntimeError, AssertionError, ImportError) as error:
+        reason = str(error).splitlines()[0].partition(". ")[0]
+        raise UserError(f"the device '{name}' cannot be used here: {reason}") from error
+
+
+@contextmanager
+def _interrupts() -> Iterator[threading.Event]:
+    """Ctrl-C and the terminate signal end the step that is under way; a second Ctrl-C stops at once."""
+    event = threading.Event()
+    if threading.current_thread() is not threading.main_thread():
+        yield event
+        return
+
+    def handle(number: int, frame: Any) -> None:
+        if event.is_set():
+            raise KeyboardInterrupt
+        event.set()
+
+    before = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield event
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

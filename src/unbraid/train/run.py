@@ -1,0 +1,209 @@
+"""A run's directory: named after method, data set and a hash of its resolved arguments; every file is moved into place.
+
+run.json              all resolved arguments, seed, package versions, commit
+state.pt              weights, optimisers and step, while training goes on and after
+history.csv           loss terms over time
+weights.safetensors   the trained weights
+codes.npz             codes and factors (represent.py); pictures.npz what the decoder drew
+scores.json           the metrics
+report.html           all of it, to look at
+done                  written when training has finished
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import io
+import json
+import os
+import platform
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unbraid.errors import UserError
+
+
+class Busy(UserError):
+    """Another process has the lock of a run."""
+
+
+def write(path: Path, data: bytes) -> None:
+    """Writes beside the place and moves: the file is whole, or as it was before."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        with temporary.open("wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    except OSError as error:
+        with suppress(OSError):
+            temporary.unlink()
+        reason = error.strerror or error
+        raise UserError(f"cannot write {path}: {reason}; the files written before it are kept") from error
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All that decides the weights of a run."""
+
+    method: str
+    arguments: dict[str, Any]
+    data: str
+    data_arguments: dict[str, Any]
+    sampling: dict[str, Any]
+    steps: int
+    batch: int
+    seed: int
+
+    @property
+    def name(self) -> str:
+        digest = hashlib.sha256(json.dumps(vars(self), sort_keys=True).encode()).hexdigest()
+        return f"{self.method}-{self.data}-{digest[:8]}"
+
+    @property
+    def command(self) -> str:
+        """The command line that repeats the run."""
+        options = {**self.data_arguments, **self.arguments, **self.sampling}
+        options |= {"steps": self.steps, "batch": self.batch, "seed": self.seed}
+        words = ["unbraid", "run", self.method, "--data", self.data]
+        for name, value in options.items():
+            flag = name.replace("_", "-")
+            if isinstance(value, bool):
+                words.append(f"--{flag}" if value else f"--no-{flag}")
+            elif value is not None:
+                text = str(value)
+                words += [f"--{flag}", f"'{text}'" if " " in text or not text else text]
+        return " ".join(words)
+
+
+class Run:
+    """The files of one run."""
+
+    def __init__(self, path: Path | str) -> None:
+        """Opens a directory that holds a run."""
+        self.path = Path(path)
+        config = self.path / "run.json"
+        if not config.is_file():
+            raise UserError(f"{self.path} is not a run: it has no run.json")
+        self.config: dict[str, Any] = self._json("run.json")
+        try:
+            self.plan = Plan(**{name: self.config[name] for name in Plan.__dataclass_fields__})
+        except KeyError as error:
+            raise UserError(f"{config} is not a run's description: it lacks {error}") from error
+
+    @classmethod
+    def create(cls, root: Path | str, plan: Plan, **facts: Any) -> Run:
+        """The plan's directory below `root`, made if it does not exist."""
+        path = Path(root) / plan.name
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise UserError(f"cannot make {path}: {error.strerror}") from error
+        if not (path / "run.json").exists():
+            config = asdict(plan) | facts | {"versions": versions(), "commit": commit()}
+            write(path / "run.json", json.dumps(config, indent=2).encode())
+        return cls(path)
+
+    @contextmanager
+    def lock(self) -> Iterator[None]:
+        """Only one process works on a run; the system lets go of the lock when the process ends, however it ends."""
+        try:
+            file = (self.path / "lock").open("w")
+        except OSError as error:
+            raise UserError(f"cannot write to {self.path}: {error.strerror}") from error
+        with file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError as error:
+                raise Busy(f"another process is working on {self.path}") from error
+            yield
+
+    @property
+    def finished(self) -> bool:
+        return (self.path / "done").exists()
+
+    def finish(self) -> None:
+        write(self.path / "done", b"")
+
+    def write_json(self, name: str, content: Any) -> None:
+        write(self.path / name, json.dumps(content, indent=2).encode())
+
+    def scores(self) -> dict[str, dict[str, Any]]:
+        found: dict[str, dict[str, Any]] = self._json("scores.json") if (self.path / "scores.json").exists() else {}
+        return found
+
+    def _json(self, name: str) -> Any:
+        try:
+            found = json.loads((self.path / name).read_text())
+            if not isinstance(found, dict):
+                raise ValueError(f"it holds {found!r:.20}")
+            return found
+        except (OSError, ValueError) as error:
+            raise UserError(f"{self.path / name} cannot be read ({error}): {_remedy(self.path, name)}") from error
+
+    def write_arrays(self, name: str, **arrays: NDArray[Any]) -> None:
+        buffer = io.BytesIO()
+        np.savez_compressed(buffer, allow_pickle=False, **arrays)
+        write(self.path / name, buffer.getvalue())
+
+    def arrays(self, name: str) -> dict[str, NDArray[Any]]:
+        """The arrays of one of the run's npz files."""
+        path = self.path / name
+        if not path.exists():
+            raise UserError(f"{path} is missing: 'unbraid report {self.path}' makes it from a trained run")
+        try:
+            return read_arrays(path)
+        except UserError as error:
+            raise UserError(f"{error}: {_remedy(self.path, name)}") from error
+
+
+def _remedy(path: Path, name: str) -> str:
+    if name == "run.json":
+        return "the run cannot be used; train it again, in another folder"
+    return f"remove it, and 'unbraid report {path}' makes it anew"
+
+
+def read_arrays(path: Path) -> dict[str, NDArray[Any]]:
+    """The arrays of an npz file; nothing in it is unpickled."""
+    try:
+        found = np.load(path, allow_pickle=False)
+        if not hasattr(found, "files"):
+            raise ValueError("it holds one bare array, not named ones")
+        with found:
+            return {name: found[name] for name in found.files}
+    except FileNotFoundError as error:
+        raise UserError(f"there is no file {path}") from error
+    except Exception as error:  # numpy and zipfile raise a dozen kinds for damaged files
+        reason = "it is no npz file, or an array of objects" if "pickle" in str(error) else error
+        raise UserError(f"{path} is not a readable .npz file of plain arrays ({reason})") from error
+
+
+def versions() -> dict[str, str]:
+    packages = ("unbraid", "torch", "numpy", "scipy", "scikit-learn")
+    return {"python": platform.python_version()} | {name: version(name) for name in packages}
+
+
+@cache
+def commit() -> str | None:
+    """The commit of the source tree, with '+' where it has changes, if it is a checkout."""
+    here = Path(__file__).parent
+
+    def git(*words: str) -> str:
+        result = subprocess.run(["git", "-C", str(here), *words], capture_output=True, text=True, check=True)
+        return result.stdout.strip()
+
+    try:
+        return git("rev-parse", "--short=12", "HEAD") + ("+" if git("status", "--porcelain", str(here)) else "")
+    except (OSError, subprocess.CalledProcessError):
+        return None

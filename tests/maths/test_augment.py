@@ -1,0 +1,136 @@
+from __future__ import annotations
+
+import colorsys
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from unbraid.errors import UserError
+from unbraid.maths.augment import Augment, turn_hue
+
+NOTHING = Augment(1.0, False, 0.0)
+
+
+def pictures(n: int = 64, channels: int = 3, side: int = 16, seed: int = 0) -> Tensor:
+    return torch.rand(n, channels, side, side, generator=torch.Generator().manual_seed(seed))
+
+
+def ramp(n: int, side: int = 32) -> Tensor:
+    """Red grows from left to right and green from top to bottom: a pixel tells where it was."""
+    line = (torch.arange(side) + 0.5) / side
+    return torch.stack([line.expand(side, side), line[:, None].expand(side, side), torch.zeros(side, side)]).repeat(
+        n, 1, 1, 1
+    )
+
+
+def test_without_any_change_the_images_are_the_same() -> None:
+    x = pictures()
+    assert torch.equal(NOTHING(x), x)
+
+
+def test_a_flip_mirrors_about_half_of_the_images_and_touches_no_other() -> None:
+    torch.manual_seed(0)
+    x = pictures(400)
+    y = Augment(1.0, True, 0.0)(x)
+    kept = (y - x).flatten(1).abs().amax(1) < 1e-5
+    mirrored = (y - x.flip(-1)).flatten(1).abs().amax(1) < 1e-5
+    assert bool((kept ^ mirrored).all())
+    assert 150 < int(mirrored.sum()) < 250
+
+
+def test_a_crop_is_a_window_inside_the_picture_of_the_share_that_was_asked_for() -> None:
+    torch.manual_seed(0)
+    n, side = 500, 32
+    y = Augment(0.2, False, 0.0)(ramp(n, side))
+    inner = side - 4  # the border is blurred by the interpolation
+    across = (y[:, 0, 16, -3] - y[:, 0, 16, 2]) * side / (inner - 1)
+    down = (y[:, 1, -3, 16] - y[:, 1, 2, 16]) * side / (inner - 1)
+    area, ratio = across * down, across / down
+    assert 0.17 < area.min() < 0.25
+    assert 0.9 < area.max() < 1.1
+    assert area.mean() == pytest.approx(0.6, abs=0.05)
+    assert 0.7 < ratio.min() < 0.8
+    assert 1.25 < ratio.max() < 1.4
+    middle = y[:, 0].mean((1, 2))
+    assert bool((middle - across / 2 > -0.05).all())
+    assert bool((middle + across / 2 < 1.05).all())
+    assert middle.std() > 0.05
+
+
+def test_a_crop_keeps_the_least_share_where_it_is_almost_all() -> None:
+    torch.manual_seed(0)
+    side = 32
+    y = Augment(0.9, False, 0.0)(ramp(500, side))
+    across, down = (y[:, 0, 16, -3] - y[:, 0, 16, 2]) * side / 27, (y[:, 1, -3, 16] - y[:, 1, 2, 16]) * side / 27
+    assert (across * down).min() > 0.89
+    assert (across / down).std() > 0.01
+
+
+def test_colour_is_changed_image_by_image_and_stays_a_colour() -> None:
+    torch.manual_seed(0)
+    x = pictures(600)
+    y = Augment(1.0, False, 0.5)(x)
+    assert y.shape == x.shape
+    assert 0 <= y.min() <= y.max() <= 1
+    grey = (y - y.mean(1, keepdim=True)).flatten(1).abs().amax(1) < 1e-5
+    same = (y - x).flatten(1).abs().amax(1) < 1e-6
+    assert int(grey.sum()) / 600 == pytest.approx(0.2, abs=0.05)
+    assert int(same.sum()) / 600 == pytest.approx(0.8 * 0.2, abs=0.05)
+
+
+def test_a_stronger_distortion_moves_colours_further() -> None:
+    x = pictures(300)
+    moved = []
+    for strength in (0.1, 0.5, 1.0):
+        torch.manual_seed(0)
+        moved.append((Augment(1.0, False, strength)(x) - x).abs().median().item())
+    assert moved[0] < moved[1] < moved[2]
+
+
+def test_hue_keeps_brightness_and_a_whole_turn_changes_nothing() -> None:
+    x = 0.4 + 0.2 * pictures(4)
+    torch.testing.assert_close(turn_hue(x, torch.ones(4)), x, rtol=1e-4, atol=1e-4)
+    third = turn_hue(x, torch.full((4,), 1 / 3))
+    luma = torch.tensor([0.299, 0.587, 0.114])
+    torch.testing.assert_close(
+        torch.einsum("bchw,c->bhw", third, luma), torch.einsum("bchw,c->bhw", x, luma), rtol=1e-3, atol=1e-3
+    )
+    assert (third - x).abs().mean() > 0.03
+
+
+def test_a_turn_of_the_hue_goes_round_the_circle_of_colours_one_way() -> None:
+    """Against the standard library's HSV: red by small turns moves steadily through the hues."""
+    red = torch.tensor([0.6, 0.4, 0.4]).view(1, 3, 1, 1).expand(8, 3, 1, 1)
+    turned = turn_hue(red, torch.arange(8) / 8)
+    hues = [colorsys.rgb_to_hsv(*map(float, turned[i, :, 0, 0]))[0] for i in range(8)]
+    steps = np.diff(np.unwrap(np.array(hues), period=1))
+    assert np.all(steps > 0.03) or np.all(steps < -0.03)
+    assert abs(steps.sum()) == pytest.approx(7 / 8, abs=0.12)
+
+
+def test_views_are_drawn_anew_from_the_seed_of_the_step() -> None:
+    x = pictures(8)
+    change = Augment(0.5, True, 0.5)
+    torch.manual_seed(1)
+    one, two = change(x), change(x)
+    torch.manual_seed(1)
+    assert torch.equal(change(x), one)
+    assert not torch.allclose(one, two)
+    each = change(x[:1].expand(8, -1, -1, -1))
+    assert (each[0] - each[1]).abs().max() > 0.01
+
+
+def test_grey_pictures_can_be_changed_too() -> None:
+    torch.manual_seed(0)
+    x = pictures(8, channels=1)
+    y = Augment(0.5, True, 1.0)(x)
+    assert y.shape == x.shape
+    assert 0 <= y.min() <= y.max() <= 1
+
+
+@pytest.mark.parametrize(("crop", "colour", "message"), [(0.0, 0.0, "least_crop is 0"), (1.0, -1.0, "colour is -1")])
+def test_impossible_changes_are_refused(crop: float, colour: float, message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        Augment(crop, False, colour)

@@ -1,0 +1,80 @@
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import nn
+
+from unbraid.errors import UserError
+from unbraid.nets import resnet as trunks
+
+
+def weights(module: nn.Module) -> int:
+    return sum(p.numel() for p in module.parameters())
+
+
+@pytest.mark.parametrize(("net", "published"), [("resnet34", 21_797_672), ("resnet18", 11_689_512)])
+def test_residual_networks_have_the_weights_of_the_published_ones(net: str, published: int) -> None:
+    """Those for ImageNet have a 7x7 stem and a classifier of 1,000 classes besides."""
+    with torch.device("meta"):
+        small = weights(trunks.trunk(net, (3, 64, 64), width=64))
+    assert small == published - 1000 * 513 - 64 * 3 * (49 - 9)
+
+
+@pytest.mark.parametrize(("net", "layers"), [("resnet34", 34), ("resnet18", 18), ("resnet10", 10), ("conv4", 5)])
+def test_the_names_count_the_layers_with_weights(net: str, layers: int) -> None:
+    with torch.device("meta"):
+        found = trunks.trunk(net, (3, 32, 32), width=8)
+    weighted = [m for m in found.modules() if isinstance(m, nn.Conv2d | nn.Linear)]
+    shortcuts = [m for m in weighted if getattr(m, "kernel_size", None) == (1, 1)]
+    heads = 0 if net == "conv4" else 1  # the published names count the classifier, which is not here
+    assert len(weighted) - len(shortcuts) + heads == layers
+
+
+def test_the_stem_keeps_small_images_whole_and_the_last_stage_sees_an_eighth() -> None:
+    net = trunks.trunk("resnet18", (3, 32, 32), width=8)
+    assert isinstance(net, nn.Sequential)
+    x = torch.rand(2, 3, 32, 32)
+    sides = []
+    for layer in list(net)[:-2]:
+        x = layer(x)
+        sides.append(x.shape[-1])
+    assert sides == [32, 32, 32, 32, 32, 16, 16, 8, 8, 4, 4]
+    torch.testing.assert_close(net(torch.rand(2, 3, 32, 32)).shape, torch.Size([2, 64]))
+
+
+def test_a_shortcut_carries_the_image_past_a_body_that_is_off() -> None:
+    block = trunks.Residual(8, 8, 1)
+    last = block.body[-1]
+    assert isinstance(last, nn.GroupNorm)
+    nn.init.zeros_(last.weight)
+    x = torch.randn(2, 8, 5, 5)
+    torch.testing.assert_close(block(x), x.relu())
+
+
+@pytest.mark.parametrize("net", ["conv4", "resnet10"])
+@pytest.mark.parametrize("shape", [(3, 32, 32), (1, 28, 28), (3, 64, 64), (1, 12, 12)])
+def test_an_image_does_not_see_the_others_of_its_batch(net: str, shape: tuple[int, int, int]) -> None:
+    found = trunks.trunk(net, shape, width=4)
+    x = torch.rand(3, *shape)
+    together, alone = found(x), found(x[:1])
+    assert together.shape == (3, 32)
+    torch.testing.assert_close(together[:1], alone, rtol=1e-4, atol=1e-5)
+    assert (together[0] - together[1]).abs().max() > 1e-4
+
+
+def test_signals_keep_their_scale_through_the_convolutions() -> None:
+    """Torch's own start lets the mean square fall more than thirtyfold; zeros beyond the border cost a little."""
+    torch.manual_seed(0)
+    x = torch.randn(64, 3, 64, 64)
+    net = trunks.trunk("conv4", (3, 64, 64), width=16)
+    assert isinstance(net, nn.Sequential)
+    assert 0.25 < (net[:-2](x) ** 2).mean().item() < 2
+
+
+@pytest.mark.parametrize(
+    ("net", "shape", "message"),
+    [("resnet43", (3, 32, 32), "did you mean 'resnet34'"), ("conv4", (1, 1, 40), "needs images of 8 pixels or more")],
+)
+def test_what_cannot_be_built_is_refused(net: str, shape: tuple[int, int, int], message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        trunks.trunk(net, shape, width=8)
