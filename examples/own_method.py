@@ -17,8 +17,6 @@ from unbraid.nets import autoencoders as nets
 class SparseAutoencoder(Method[Images]):
     """-log p(x|z) + weight |z|_1"""
 
-    eats = Images
-
     def __init__(self, spec: Spec, *, weight: float = 1.0, latents: int = 10, lr: float = 1e-3) -> None:
         super().__init__(spec, lr=lr)
         self.weight = weight

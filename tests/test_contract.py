@@ -32,7 +32,7 @@ def build(name: str, seed: int = 0, **arguments: Any) -> Method[Any]:
 
 
 def batch_of(method: Method[Any], step: int = 0) -> Batch:
-    return sampler(TABLE, method.eats, batch=16, seed=0)(step).on("cpu")
+    return sampler(TABLE, method.batch_kind, batch=16, seed=0)(step).on("cpu")
 
 
 def losses(method: Method[Any], seed: int, step: int = 0) -> dict[str, float]:
@@ -155,7 +155,7 @@ def test_the_loss_falls_on_a_small_problem(name: str) -> None:
 @pytest.mark.parametrize("name", SOLVED)
 def test_a_solution_has_a_lower_loss_than_the_weights_before(name: str) -> None:
     method = build(name)
-    draw = sampler(TABLE, method.eats, batch=5000, seed=0)
+    draw = sampler(TABLE, method.batch_kind, batch=5000, seed=0)
     start = method.losses(draw(0).on("cpu"), 0)["model"].value.item()
     method.solve(TABLE)
     best = method.losses(draw(0).on("cpu"), 0)["model"].value.item()
@@ -176,7 +176,9 @@ def test_argument_names_of_methods_data_and_training_do_not_collide() -> None:
     methods = {a.name for entry in catalogue.entries("methods").values() for a in entry.arguments}
     data = {a.name for entry in catalogue.entries("data").values() for a in entry.arguments}
     drawing = {
-        a.name for entry in catalogue.entries("methods").values() for a in catalogue.sampling(entry.traits["eats"])
+        a.name
+        for entry in catalogue.entries("methods").values()
+        for a in catalogue.sampling(entry.traits["batch_kind"])
     }
     sets = [training, methods, data, drawing]
     assert sum(map(len, sets)) == len(set.union(*sets)), [a & b for a in sets for b in sets if a is not b and a & b]

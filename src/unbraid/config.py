@@ -1,13 +1,187 @@
-"""The constructor is the configuration: an object remembers the arguments that it was built with."""
+"""The constructor is the configuration: signatures are read, values checked against them, and arguments remembered.
+
+A limit stands beside its argument as an annotation: `latents: Size = 10`, `lr: Rate = 1e-4`. Annotations are read as
+text, so that a signature can be read from the source without importing it.
+"""
 
 from __future__ import annotations
 
+import ast
 import inspect
-from typing import Any, Self
+import math
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from numbers import Integral, Real
+from pathlib import Path
+from typing import Annotated, Any, Self, get_args
+
+import numpy as np
+
+from unbraid.errors import UserError, unknown
+
+
+@dataclass(frozen=True)
+class AtLeast:
+    """A number that is not smaller than this."""
+
+    least: float
+
+    def refusal(self, value: float) -> str | None:
+        return None if value >= self.least else f"{self.least:g} or more"
+
+
+@dataclass(frozen=True)
+class MoreThan:
+    """A number that is larger than this."""
+
+    bound: float
+
+    def refusal(self, value: float) -> str | None:
+        return None if value > self.bound else f"more than {self.bound:g}"
+
+
+@dataclass(frozen=True)
+class Within:
+    """A number from `least` to `most`, both included."""
+
+    least: float
+    most: float
+
+    def refusal(self, value: float) -> str | None:
+        return None if self.least <= value <= self.most else f"from {self.least:g} to {self.most:g}"
+
+
+Limit = AtLeast | MoreThan | Within
+Size = Annotated[int, AtLeast(1)]
+Count = Annotated[int, AtLeast(0)]
+Weight = Annotated[float, AtLeast(0)]
+Rate = Annotated[float, MoreThan(0)]
+Share = Annotated[float, Within(0, 1)]
+ALIASES = {"Size": Size, "Count": Count, "Weight": Weight, "Rate": Rate, "Share": Share}
+LIMITED: dict[str, tuple[str, Limit]] = {
+    name: (kind.__name__, limit) for name, alias in ALIASES.items() for kind, limit in [get_args(alias)]
+}
+PLAIN: dict[str, type] = {"int": int, "float": float, "str": str, "bool": bool}
+NUMBERS: dict[str, tuple[type, str]] = {"int": (Integral, "a whole number"), "float": (Real, "a number")}
+
+
+@dataclass(frozen=True)
+class Argument:
+    """One keyword argument of a method, data set, metric or function."""
+
+    name: str
+    annotation: str
+    required: bool
+    default: Any
+    meaning: str
+
+    @property
+    def type(self) -> str:
+        """Without its limits: int, float, str, bool or Literal[...], with ' | None' where that is allowed."""
+        kind, optional = _split(self.annotation)
+        return LIMITED[kind][0] + optional if kind in LIMITED else self.annotation
+
+    @property
+    def choices(self) -> list[str]:
+        kind = _split(self.annotation)[0]
+        return re.findall(r"'([^']*)'", kind.replace('"', "'")) if kind.startswith("Literal[") else []
+
+    def check(self, value: Any, owner: str) -> None:
+        """Refuses a value that the annotation does not allow."""
+        kind, optional = _split(self.annotation)
+        if value is None and (optional or self.default is None):
+            return
+        plain, limit = LIMITED.get(kind, (kind, None))
+        number: Any
+        number, described = NUMBERS.get(plain, (object, ""))
+        if not isinstance(value, number) or (described and isinstance(value, bool)):
+            raise UserError(f"{self.name} of {owner} must be {described}, not {value!r}")
+        if self.choices and value not in self.choices:
+            raise unknown(f"{self.name} of {owner}", str(value), self.choices)
+        if described and not math.isfinite(value):
+            raise UserError(f"{self.name} of {owner} must be a finite number, not {value}")
+        wanted = limit.refusal(value) if limit else None
+        if wanted:
+            raise UserError(f"{self.name} of {owner} must be {wanted}, not {value}")
+
+    def converted(self, value: Any, owner: str) -> Any:
+        """The value in its declared type, so that beta=4 and beta=4.0 are the same run; refuses what does not fit."""
+        self.check(value, owner)
+        value, kind = plain(value), self.type.removesuffix(" | None").strip()
+        if type(value) in (int, float) and type(self.default) in (int, float) and value == self.default:
+            return self.default
+        if value is None:
+            return None
+        if kind == "float" and type(value) in (int, float):
+            return float(value)
+        if kind in PLAIN and type(value) is not PLAIN[kind]:
+            raise UserError(f"{self.name} of {owner} must be {'an' if kind == 'int' else 'a'} {kind}, not {value!r}")
+        return value
+
+
+def plain(value: Any) -> Any:
+    """Arguments are kept as JSON, which knows neither numpy's numbers nor paths."""
+    if isinstance(value, np.generic):
+        return value.item()
+    return str(value) if isinstance(value, Path) else value
+
+
+def check(owner: str, arguments: tuple[Argument, ...], given: dict[str, Any]) -> None:
+    """Refuses arguments that the owner does not have, or not with this value, and missing ones that it needs."""
+    names = [argument.name for argument in arguments]
+    for name in given:
+        if name not in names:
+            raise unknown(f"argument of {owner}", name, names)
+    for argument in arguments:
+        if argument.required and argument.name not in given:
+            raise UserError(f"{owner} needs --{argument.name.replace('_', '-')}: {argument.meaning}")
+        if argument.name in given:
+            argument.check(given[argument.name], owner)
+
+
+def arguments_in_source(function: ast.FunctionDef, doc: str) -> tuple[Argument, ...]:
+    """The keyword-only arguments of a function whose source was parsed; `doc` explains them."""
+    meanings = _meanings(doc)
+    return tuple(
+        Argument(
+            name=arg.arg,
+            annotation=ast.unparse(arg.annotation) if arg.annotation else "str",
+            required=default is None,
+            default=literal(default),
+            meaning=meanings.get(arg.arg, ""),
+        )
+        for arg, default in zip(function.args.kwonlyargs, function.args.kw_defaults, strict=True)
+    )
+
+
+def arguments_of(function: Callable[..., Any], doc: str = "") -> tuple[Argument, ...]:
+    """The same of a function that was imported."""
+    meanings = _meanings(doc or inspect.getdoc(function) or "")
+    keywords = [p for p in inspect.signature(function).parameters.values() if p.kind is p.KEYWORD_ONLY]
+    return tuple(
+        Argument(
+            name=p.name,
+            annotation=p.annotation if isinstance(p.annotation, str) else getattr(p.annotation, "__name__", "Any"),
+            required=p.default is p.empty,
+            default=None if p.default is p.empty else p.default,
+            meaning=meanings.get(p.name, ""),
+        )
+        for p in keywords
+    )
+
+
+def literal(node: ast.expr | None) -> Any:
+    """The value of an expression that is a literal, else its text."""
+    try:
+        return ast.literal_eval(node) if node else None
+    except ValueError:
+        return ast.unparse(node) if node else None
 
 
 class Configured:
-    """Keeps the resolved keyword arguments of the constructor, defaults included, in `arguments`."""
+    """Checks the keyword arguments of the constructor, and keeps them, defaults included, in `arguments`."""
 
     arguments: dict[str, Any]
 
@@ -16,6 +190,23 @@ class Configured:
         signature = inspect.signature(cls.__init__)
         bound = signature.bind(self, *args, **kwargs)
         bound.apply_defaults()
-        keywords = [p.name for p in signature.parameters.values() if p.kind is p.KEYWORD_ONLY]
-        object.__setattr__(self, "arguments", {name: bound.arguments[name] for name in keywords})
+        known = _constructor(cls)  # type: ignore[arg-type]
+        for argument in known:
+            if argument.name in kwargs:
+                argument.check(kwargs[argument.name], cls.__module__.rpartition(".")[2])
+        object.__setattr__(self, "arguments", {a.name: bound.arguments[a.name] for a in known})
         return self
+
+
+@cache
+def _constructor(cls: type) -> tuple[Argument, ...]:
+    return arguments_of(cls.__init__, cls.__doc__ or "")  # type: ignore[misc]
+
+
+def _split(annotation: str) -> tuple[str, str]:
+    kind = annotation.removesuffix(" | None").strip()
+    return kind, " | None" if kind != annotation else ""
+
+
+def _meanings(doc: str) -> dict[str, str]:
+    return dict(re.findall(r"^ {4,}(\w+): (.+)$", doc, re.MULTILINE))

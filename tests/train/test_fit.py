@@ -45,16 +45,12 @@ class Toy(Method[Any]):
 
 
 class Classifier(Toy):
-    eats = Labelled
-
     def losses(self, batch: Labelled, step: int) -> dict[str, Loss]:
         loss = F.cross_entropy(self.codes(batch.x), batch.y)
         return {"model": minimise(loss, right=(self.codes(batch.x).argmax(1) == batch.y).float().mean())}
 
 
 class Contrast(Toy):
-    eats = Views
-
     def losses(self, batch: Views, step: int) -> dict[str, Loss]:
         a, b = (F.normalize(self.codes(x), dim=-1) for x in (batch.x1, batch.x2))
         loss = F.cross_entropy(a @ b.T / 0.5, torch.arange(len(a)))
@@ -62,16 +58,12 @@ class Contrast(Toy):
 
 
 class Separator(Toy):
-    eats = TargetBackground
-
     def losses(self, batch: TargetBackground, step: int) -> dict[str, Loss]:
         gap = self.codes(batch.target).mean() - self.codes(batch.background).mean()
         return {"model": minimise(F.softplus(-gap), gap=gap)}
 
 
 class Slow(Toy):
-    eats = Pairs
-
     def losses(self, batch: Pairs, step: int) -> dict[str, Loss]:
         apart = (self.codes(batch.x1) - self.codes(batch.x2)).pow(2).sum(-1)
         return {"model": minimise((apart / batch.k).mean(), apart=apart.mean())}
@@ -79,8 +71,6 @@ class Slow(Toy):
 
 class Alternating(Toy):
     """An encoder and a critic in turns: two steps of the critic, one of the model."""
-
-    eats = Images
 
     def __init__(self, spec: Spec, *, lr: float = 1e-2) -> None:
         super().__init__(spec, lr=lr)
@@ -98,8 +88,6 @@ class Alternating(Toy):
 
 
 class Scheduled(Toy):
-    eats = Images
-
     def losses(self, batch: Images, step: int) -> dict[str, Loss]:
         target = linear(step, 0.0, 2.0, 100)
         mean = self.codes(batch.x).mean()
@@ -108,8 +96,6 @@ class Scheduled(Toy):
 
 class Meta(Toy):
     """The loss on one half of the batch after a gradient step on the other half."""
-
-    eats = Images
 
     def losses(self, batch: Images, step: int) -> dict[str, Loss]:
         one, two = batch.x.flatten(1).chunk(2)
@@ -134,7 +120,7 @@ def train(method: Toy, steps: int) -> list[dict[str, Tensor]]:
     trainer, records = Trainer(method), []
     for step in range(steps):
         torch.manual_seed(noise_seed(0, step))
-        records.append(trainer.step(batch_of(method.eats, step, 64), step))
+        records.append(trainer.step(batch_of(method.batch_kind, step, 64), step))
     return records
 
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from unbraid.catalogue import Argument
+from unbraid.config import Argument
 from unbraid.errors import unknown
 
 TYPES: dict[str, Callable[[str], Any]] = {"int": int, "float": float, "str": str}

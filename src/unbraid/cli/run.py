@@ -11,6 +11,7 @@ from unbraid.cli.parser import Parser
 from unbraid.cli.parser import add as add_options
 from unbraid.cli.report import POINTS, check_points, evaluate
 from unbraid.cli.show import print_scores
+from unbraid.config import Argument
 from unbraid.errors import UserError
 
 TRAINING = ("steps", "batch", "seed", "out", "device", "threads", "save_every")
@@ -32,12 +33,12 @@ def main(words: list[str]) -> int:
     entry = catalogue.find("methods", method)
     data = catalogue.find("data", _option(words, "--data"))
     parser = _parser(method, data.name)
-    sampling = catalogue.sampling(entry.traits["eats"])
+    sampling = catalogue.sampling(entry.traits["batch_kind"])
     add_options(parser.add_argument_group(entry.name, entry.summary), entry.arguments)
     add_options(parser.add_argument_group("drawing of batches"), sampling)
     given = vars(parser.parse(words[1:]))
 
-    def take(arguments: tuple[catalogue.Argument, ...]) -> dict[str, Any]:
+    def take(arguments: tuple[Argument, ...]) -> dict[str, Any]:
         return {argument.name: given[argument.name] for argument in arguments if argument.name in given}
 
     chosen = {argument.name: given.get(argument.name, argument.default) for argument in sampling}

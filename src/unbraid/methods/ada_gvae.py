@@ -17,6 +17,7 @@ import math
 import torch
 from torch import Tensor
 
+from unbraid.config import Rate, Size
 from unbraid.data.batch import Pairs
 from unbraid.data.table import Spec
 from unbraid.maths import gaussian
@@ -36,18 +37,16 @@ class AdaGVAE(Method[Pairs]):
         lr: learning rate of Adam
     """
 
-    eats = Pairs
-
     def __init__(
         self,
         spec: Spec,
         *,
         beta: float = 1.0,
-        latents: int = 10,
+        latents: Size = 10,
         net: str = "conv",
-        width: int = 32,
+        width: Size = 32,
         likelihood: str = "bernoulli",
-        lr: float = 1e-4,
+        lr: Rate = 1e-4,
     ) -> None:
         super().__init__(spec, lr=lr)
         self.beta = beta

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from torch import Tensor
 
+from unbraid.config import Rate, Size
 from unbraid.data.batch import Images
 from unbraid.data.table import Spec
 from unbraid.maths import gaussian, schedule
@@ -34,8 +35,6 @@ class AnnealedVAE(Method[Images]):
         lr: learning rate of Adam
     """
 
-    eats = Images
-
     def __init__(
         self,
         spec: Spec,
@@ -43,11 +42,11 @@ class AnnealedVAE(Method[Images]):
         gamma: float = 1000.0,
         c_max: float = 25.0,
         c_steps: int = 100_000,
-        latents: int = 10,
+        latents: Size = 10,
         net: str = "conv",
-        width: int = 32,
+        width: Size = 32,
         likelihood: str = "bernoulli",
-        lr: float = 1e-4,
+        lr: Rate = 1e-4,
     ) -> None:
         super().__init__(spec, lr=lr)
         self.gamma, self.c_max, self.c_steps = gamma, c_max, c_steps

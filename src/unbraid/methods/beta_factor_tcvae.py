@@ -13,6 +13,7 @@ from __future__ import annotations
 import torch.nn.functional as F
 from torch import Tensor
 
+from unbraid.config import Rate, Size
 from unbraid.data.batch import Images
 from unbraid.data.table import Spec
 from unbraid.maths import gaussian, schedule
@@ -39,8 +40,6 @@ class BetaFactorTCVAE(Method[Images]):
         critic_lr: learning rate of the critic's Adam
     """
 
-    eats = Images
-
     def __init__(
         self,
         spec: Spec,
@@ -49,13 +48,13 @@ class BetaFactorTCVAE(Method[Images]):
         weight: float = 2.0,
         c_max: float = 25.0,
         c_steps: int = 100_000,
-        latents: int = 20,
+        latents: Size = 20,
         net: str = "conv",
-        width: int = 32,
-        critic_width: int = 1000,
+        width: Size = 32,
+        critic_width: Size = 1000,
         likelihood: str = "bernoulli",
-        lr: float = 1e-4,
-        critic_lr: float = 1e-4,
+        lr: Rate = 1e-4,
+        critic_lr: Rate = 1e-4,
     ) -> None:
         super().__init__(spec, lr=lr)
         self.beta, self.weight, self.c_max, self.c_steps, self.critic_lr = beta, weight, c_max, c_steps, critic_lr

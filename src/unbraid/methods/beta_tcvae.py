@@ -19,6 +19,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
+from unbraid.config import Rate, Size
 from unbraid.data.batch import Images
 from unbraid.data.table import Spec
 from unbraid.errors import unknown
@@ -42,8 +43,6 @@ class BetaTCVAE(Method[Images]):
         lr: learning rate of Adam
     """
 
-    eats = Images
-
     def __init__(
         self,
         spec: Spec,
@@ -52,11 +51,11 @@ class BetaTCVAE(Method[Images]):
         beta: float = 6.0,
         gamma: float = 1.0,
         estimator: Literal["weighted", "stratified"] = "weighted",
-        latents: int = 10,
+        latents: Size = 10,
         net: str = "conv",
-        width: int = 32,
+        width: Size = 32,
         likelihood: str = "bernoulli",
-        lr: float = 1e-4,
+        lr: Rate = 1e-4,
     ) -> None:
         super().__init__(spec, lr=lr)
         if estimator not in aggregate.ESTIMATORS:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from unbraid.config import Rate, Size
 from unbraid.data.batch import Labelled
 from unbraid.data.table import Spec
 from unbraid.maths.invariance import reverse
@@ -33,18 +34,16 @@ class CAI(Method[Labelled]):
         lr: learning rate of Adam
     """
 
-    eats = Labelled
-
     def __init__(
         self,
         spec: Spec,
         *,
         gamma: float = 1.0,
-        latents: int = 64,
-        critic_width: int = 128,
+        latents: Size = 64,
+        critic_width: Size = 128,
         net: str = "conv",
-        width: int = 32,
-        lr: float = 1e-3,
+        width: Size = 32,
+        lr: Rate = 1e-3,
     ) -> None:
         super().__init__(spec, lr=lr)
         need_classes(spec, "cai")

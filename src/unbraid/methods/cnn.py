@@ -10,6 +10,7 @@ from __future__ import annotations
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from unbraid.config import Rate, Size
 from unbraid.data.batch import Labelled
 from unbraid.data.table import Spec
 from unbraid.methods.contract import Loss, Method, minimise
@@ -27,9 +28,7 @@ class CNN(Method[Labelled]):
         lr: learning rate of Adam
     """
 
-    eats = Labelled
-
-    def __init__(self, spec: Spec, *, latents: int = 64, net: str = "conv", width: int = 32, lr: float = 1e-3) -> None:
+    def __init__(self, spec: Spec, *, latents: Size = 64, net: str = "conv", width: Size = 32, lr: Rate = 1e-3) -> None:
         super().__init__(spec, lr=lr)
         need_classes(spec, "cnn")
         self.encoder = nets.encoder(net, spec.shape, latents, width=width)

@@ -1,16 +1,16 @@
 """What a method is.
 
-A method is one file in this folder and one class in it, named like the file. It declares the batch kind that it
-`eats`, its optimiser `groups()`, the `losses()` that each group minimises, and how it `encode()`s images. It never
-steps, zeroes, logs or moves anything: train.py does that for all methods alike. A method whose loss has a minimum in
-closed form says `solved = True` and finds it in `solve()`.
+A method is one file in this folder and one class in it, named like the file. Its type parameter is the kind of batch
+that it is trained on: `class VAE(Method[Images])`. It has `groups()`, the `losses()` that each group minimises,
+and a way to `encode()` images. It never steps, zeroes, logs or moves anything: train/fit.py does that for all methods
+alike. A method whose loss has a minimum in closed form says `solved = True` and finds it in `solve()`.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import ClassVar, Generic, TypeVar
+from typing import ClassVar, Generic, TypeVar, get_args, get_origin
 
 from torch import Tensor, nn
 
@@ -45,11 +45,17 @@ def minimise(value: Tensor, **terms: Tensor) -> Loss:
 class Method(Configured, nn.Module, ABC, Generic[B]):
     """The constructor takes the data's `Spec` and keyword arguments: they are the method's whole configuration."""
 
-    eats: ClassVar[type[Batch]]
+    batch_kind: ClassVar[type[Batch]]  # its kind, from the type parameter
     solved: ClassVar[bool] = False  # by solve(), once, in place of the loop
     game: ClassVar[bool] = False  # groups play against each other: none of their losses need fall
     spec: Spec
     lr: float
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        for base in getattr(cls, "__orig_bases__", ()):
+            if get_origin(base) is Method and isinstance((kind := get_args(base)[0]), type):
+                cls.batch_kind = kind
 
     def __init__(self, spec: Spec, *, lr: float) -> None:
         super().__init__()

@@ -15,6 +15,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from unbraid.config import Rate, Size
 from unbraid.data.batch import TargetBackground
 from unbraid.data.table import Spec
 from unbraid.maths.transport import squared_w2
@@ -39,22 +40,20 @@ class CVAE(Method[TargetBackground]):
         critic_lr: learning rate of the critic's Adam
     """
 
-    eats = TargetBackground
-
     def __init__(
         self,
         spec: Spec,
         *,
         lambda_tc: float = 1.0,
         beta: float = 2.0,
-        common: int = 16,
-        salient: int = 8,
+        common: Size = 16,
+        salient: Size = 8,
         net: str = "contrast",
-        width: int = 32,
-        critic_width: int = 256,
+        width: Size = 32,
+        critic_width: Size = 256,
         likelihood: str = "gaussian",
-        lr: float = 1e-3,
-        critic_lr: float = 1e-3,
+        lr: Rate = 1e-3,
+        critic_lr: Rate = 1e-3,
     ) -> None:
         super().__init__(spec, lr=lr)
         self.lambda_tc, self.beta, self.salient, self.critic_lr = lambda_tc, beta, salient, critic_lr

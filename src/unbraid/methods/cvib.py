@@ -15,6 +15,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from unbraid.config import Rate, Size
 from unbraid.data.batch import Labelled
 from unbraid.data.table import Spec
 from unbraid.maths import gaussian
@@ -36,19 +37,17 @@ class CVIB(Method[Labelled]):
         lr: learning rate of Adam
     """
 
-    eats = Labelled
-
     def __init__(
         self,
         spec: Spec,
         *,
         beta: float = 0.01,
         reconstruction: float = 0.01,
-        latents: int = 20,
+        latents: Size = 20,
         net: str = "conv",
-        width: int = 32,
+        width: Size = 32,
         likelihood: str = "bernoulli",
-        lr: float = 1e-3,
+        lr: Rate = 1e-3,
     ) -> None:
         super().__init__(spec, lr=lr)
         need_classes(spec, "cvib")

@@ -17,6 +17,7 @@ from typing import Literal
 
 from torch import Tensor
 
+from unbraid.config import Rate, Size
 from unbraid.data.batch import Images
 from unbraid.data.table import Spec
 from unbraid.errors import unknown
@@ -39,8 +40,6 @@ class DIPVAE(Method[Images]):
         lr: learning rate of Adam
     """
 
-    eats = Images
-
     def __init__(
         self,
         spec: Spec,
@@ -48,11 +47,11 @@ class DIPVAE(Method[Images]):
         dip_variant: Literal["i", "ii"] = "ii",
         lambda_od: float = 10.0,
         lambda_d: float | None = None,
-        latents: int = 10,
+        latents: Size = 10,
         net: str = "conv",
-        width: int = 32,
+        width: Size = 32,
         likelihood: str = "bernoulli",
-        lr: float = 1e-4,
+        lr: Rate = 1e-4,
     ) -> None:
         super().__init__(spec, lr=lr)
         if dip_variant not in ("i", "ii"):

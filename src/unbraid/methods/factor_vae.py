@@ -16,6 +16,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from unbraid.config import Rate, Size
 from unbraid.data.batch import Images
 from unbraid.data.table import Spec
 from unbraid.errors import UserError
@@ -40,21 +41,19 @@ class FactorVAE(Method[Images]):
         critic_lr: learning rate of the critic's Adam
     """
 
-    eats = Images
-
     def __init__(
         self,
         spec: Spec,
         *,
         gamma: float = 10.0,
         second_batch: bool = False,
-        latents: int = 10,
+        latents: Size = 10,
         net: str = "conv",
-        width: int = 32,
-        critic_width: int = 1000,
+        width: Size = 32,
+        critic_width: Size = 1000,
         likelihood: str = "bernoulli",
-        lr: float = 1e-4,
-        critic_lr: float = 1e-4,
+        lr: Rate = 1e-4,
+        critic_lr: Rate = 1e-4,
     ) -> None:
         super().__init__(spec, lr=lr)
         self.gamma, self.second_batch, self.critic_lr = gamma, second_batch, critic_lr

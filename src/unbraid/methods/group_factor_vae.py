@@ -15,6 +15,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from unbraid.config import Rate, Size
 from unbraid.data.batch import Images
 from unbraid.data.table import Spec
 from unbraid.maths import gaussian
@@ -37,21 +38,19 @@ class GroupFactorVAE(Method[Images]):
         critic_lr: learning rate of the critic's Adam
     """
 
-    eats = Images
-
     def __init__(
         self,
         spec: Spec,
         *,
         gamma: float = 10.0,
-        features: int = 2,
-        dims: int = 16,
+        features: Size = 2,
+        dims: Size = 16,
         net: str = "conv",
-        width: int = 32,
-        critic_width: int = 1000,
+        width: Size = 32,
+        critic_width: Size = 1000,
         likelihood: str = "bernoulli",
-        lr: float = 1e-4,
-        critic_lr: float = 1e-4,
+        lr: Rate = 1e-4,
+        critic_lr: Rate = 1e-4,
     ) -> None:
         super().__init__(spec, lr=lr)
         self.gamma, self.features, self.dims, self.critic_lr = gamma, features, dims, critic_lr

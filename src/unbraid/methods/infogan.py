@@ -15,6 +15,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from unbraid.config import Count, Rate, Size
 from unbraid.data.batch import Images
 from unbraid.data.table import Spec
 from unbraid.methods.contract import Group, Loss, Method, minimise
@@ -33,7 +34,6 @@ class InfoGAN(Method[Images]):
         generator_lr: learning rate of the generator's Adam
     """
 
-    eats = Images
     game = True
 
     def __init__(
@@ -41,11 +41,11 @@ class InfoGAN(Method[Images]):
         spec: Spec,
         *,
         info: float = 0.05,
-        codes: int = 5,
-        noise: int = 5,
-        width: int = 32,
-        lr: float = 2e-3,
-        generator_lr: float = 1e-3,
+        codes: Size = 5,
+        noise: Count = 5,
+        width: Size = 32,
+        lr: Rate = 2e-3,
+        generator_lr: Rate = 1e-3,
     ) -> None:
         super().__init__(spec, lr=lr)
         self.info, self.codes, self.noise, self.generator_lr = info, codes, noise, generator_lr

@@ -18,6 +18,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from unbraid.config import Count, Rate, Size
 from unbraid.data.batch import Images
 from unbraid.data.table import Spec
 from unbraid.errors import UserError
@@ -42,7 +43,6 @@ class InfoGANCR(Method[Images]):
         generator_lr: learning rate of the generator's Adam
     """
 
-    eats = Images
     game = True
 
     def __init__(
@@ -54,11 +54,11 @@ class InfoGANCR(Method[Images]):
         gap: float = 0.0,
         gap_steps: int = 1,
         info: float = 0.05,
-        codes: int = 5,
-        noise: int = 5,
-        width: int = 32,
-        lr: float = 2e-3,
-        generator_lr: float = 1e-3,
+        codes: Size = 5,
+        noise: Count = 5,
+        width: Size = 32,
+        lr: Rate = 2e-3,
+        generator_lr: Rate = 1e-3,
     ) -> None:
         super().__init__(spec, lr=lr)
         if not 0 <= gap < 2:

@@ -25,6 +25,7 @@ import torch
 from torch import Tensor, nn
 from torch.func import functional_call
 
+from unbraid.config import Rate, Size
 from unbraid.data.batch import Images
 from unbraid.data.table import Spec
 from unbraid.errors import UserError
@@ -58,8 +59,6 @@ class InterventionAE(Method[Images]):
         weight_lr: learning rate of the weight network's Adam
     """
 
-    eats = Images
-
     def __init__(
         self,
         spec: Spec,
@@ -67,21 +66,21 @@ class InterventionAE(Method[Images]):
         lambda_1: float = 0.25,
         lambda_2: float = 10.0,
         lambda_3: float = 1.0,
-        features: int = 10,
-        dims: int = 1,
+        features: Size = 10,
+        dims: Size = 1,
         inner_steps: int = 10,
         inner_rate: float = 0.03,
         second_order: bool = False,
         literal: bool = False,
-        width: int = 32,
-        critic_width: int = 32,
-        critic_layers: int = 1,
+        width: Size = 32,
+        critic_width: Size = 32,
+        critic_layers: Size = 1,
         leak: float = 0.0,
-        translator_width: int = 16,
-        lr: float = 1e-4,
-        decoder_lr: float = 1e-4,
-        critic_lr: float = 1e-4,
-        weight_lr: float = 1e-5,
+        translator_width: Size = 16,
+        lr: Rate = 1e-4,
+        decoder_lr: Rate = 1e-4,
+        critic_lr: Rate = 1e-4,
+        weight_lr: Rate = 1e-5,
     ) -> None:
         super().__init__(spec, lr=lr)
         if features < 2 or dims < 1:

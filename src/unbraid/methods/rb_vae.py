@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from torch import Tensor
 
+from unbraid.config import Rate, Size
 from unbraid.data.batch import TargetBackground
 from unbraid.data.table import Spec
 from unbraid.maths.transport import squared_w2
@@ -34,19 +35,17 @@ class RbVAE(Method[TargetBackground]):
         lr: learning rate of Adam
     """
 
-    eats = TargetBackground
-
     def __init__(
         self,
         spec: Spec,
         *,
         beta: float = 2.0,
-        common: int = 16,
-        salient: int = 8,
+        common: Size = 16,
+        salient: Size = 8,
         net: str = "contrast",
-        width: int = 32,
+        width: Size = 32,
         likelihood: str = "gaussian",
-        lr: float = 1e-3,
+        lr: Rate = 1e-3,
     ) -> None:
         super().__init__(spec, lr=lr)
         self.beta, self.salient = beta, salient

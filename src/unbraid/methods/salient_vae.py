@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from torch import Tensor
 
+from unbraid.config import Rate, Size
 from unbraid.data.batch import TargetBackground
 from unbraid.data.table import Spec
 from unbraid.maths.transport import squared_w2, squared_w2_to_zero
@@ -38,8 +39,6 @@ class SalientVAE(Method[TargetBackground]):
         lr: learning rate of Adam
     """
 
-    eats = TargetBackground
-
     def __init__(
         self,
         spec: Spec,
@@ -47,12 +46,12 @@ class SalientVAE(Method[TargetBackground]):
         lambda_s: float = 10.0,
         lambda_z: float = 1.0,
         beta: float = 2.0,
-        common: int = 16,
-        salient: int = 8,
+        common: Size = 16,
+        salient: Size = 8,
         net: str = "contrast",
-        width: int = 32,
+        width: Size = 32,
         likelihood: str = "gaussian",
-        lr: float = 1e-3,
+        lr: Rate = 1e-3,
     ) -> None:
         super().__init__(spec, lr=lr)
         self.lambda_s, self.lambda_z, self.beta, self.salient = lambda_s, lambda_z, beta, salient

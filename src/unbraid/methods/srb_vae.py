@@ -17,6 +17,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from unbraid.config import Rate, Size
 from unbraid.data.batch import TargetBackground
 from unbraid.data.table import Spec
 from unbraid.maths import gaussian
@@ -42,22 +43,20 @@ class SRbVAE(Method[TargetBackground]):
         critic_lr: learning rate of the discriminators' Adam
     """
 
-    eats = TargetBackground
-
     def __init__(
         self,
         spec: Spec,
         *,
         lambda_sym: float = 1.0,
         beta: float = 2.0,
-        common: int = 16,
-        salient: int = 8,
+        common: Size = 16,
+        salient: Size = 8,
         net: str = "contrast",
-        width: int = 32,
-        critic_width: int = 256,
+        width: Size = 32,
+        critic_width: Size = 256,
         likelihood: str = "gaussian",
-        lr: float = 1e-3,
-        critic_lr: float = 1e-4,
+        lr: Rate = 1e-3,
+        critic_lr: Rate = 1e-4,
     ) -> None:
         super().__init__(spec, lr=lr)
         self.lambda_sym, self.beta, self.critic_lr = lambda_sym, beta, critic_lr

@@ -21,6 +21,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from unbraid.config import Rate, Size
 from unbraid.data.batch import Views
 from unbraid.data.table import Spec
 from unbraid.errors import UserError
@@ -56,8 +57,6 @@ class SubInfoMax(Method[Views]):
         lr: learning rate of Adam
     """
 
-    eats = Views
-
     def __init__(
         self,
         spec: Spec,
@@ -67,19 +66,19 @@ class SubInfoMax(Method[Views]):
         permuted_orthogonality: float = 0.0,
         hessian: float = 0.0,
         warm_up: int = 0,
-        slices: int = 2,
-        latents: int = 8,
+        slices: Size = 2,
+        latents: Size = 8,
         positives: Literal["label", "view"] = "label",
         heads: Literal["paper", "each", "one"] = "paper",
         temperature: float = 0.1,
         literal_infomin: bool = False,
         hessian_per_sample: bool = False,
         net: Literal["conv4", "resnet10", "resnet18", "resnet34"] = "conv4",
-        width: int = 32,
+        width: Size = 32,
         least_crop: float = 1.0,
         flip: bool = False,
         colour: float = 0.0,
-        lr: float = 1e-3,
+        lr: Rate = 1e-3,
     ) -> None:
         super().__init__(spec, lr=lr)
         if positives not in ("label", "view") or heads not in ("paper", "each", "one"):

@@ -18,6 +18,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
+from unbraid.config import Rate, Size
 from unbraid.data.batch import Views
 from unbraid.data.table import Spec
 from unbraid.errors import UserError
@@ -41,19 +42,17 @@ class SubSupervised(Method[Views]):
         lr: learning rate of Adam
     """
 
-    eats = Views
-
     def __init__(
         self,
         spec: Spec,
         *,
         temperature: float = 0.1,
         net: Literal["conv4", "resnet10", "resnet18", "resnet34"] = "conv4",
-        width: int = 32,
+        width: Size = 32,
         least_crop: float = 1.0,
         flip: bool = False,
         colour: float = 0.0,
-        lr: float = 1e-3,
+        lr: Rate = 1e-3,
     ) -> None:
         super().__init__(spec, lr=lr)
         self.sizes = spec.shared or ((spec.classes,) if spec.classes else ())

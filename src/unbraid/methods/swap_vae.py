@@ -28,6 +28,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from unbraid.config import Count, Rate, Size
 from unbraid.data.batch import Pairs
 from unbraid.data.table import Spec
 from unbraid.errors import UserError, unknown
@@ -63,8 +64,6 @@ class SwapVAE(Method[Pairs]):
         classifier_lr: learning rate of the classifier's Adam
     """
 
-    eats = Pairs
-
     def __init__(
         self,
         spec: Spec,
@@ -79,13 +78,13 @@ class SwapVAE(Method[Pairs]):
         amount_steps: int = 0,
         temperature: float = 0.1,
         contrast_of: Literal["mean", "sample"] = "mean",
-        predictive: int = 10,
-        nuisance: int = 10,
+        predictive: Count = 10,
+        nuisance: Size = 10,
         net: str = "conv",
-        width: int = 32,
+        width: Size = 32,
         likelihood: str = "bernoulli",
-        lr: float = 1e-3,
-        classifier_lr: float = 1e-2,
+        lr: Rate = 1e-3,
+        classifier_lr: Rate = 1e-2,
     ) -> None:
         super().__init__(spec, lr=lr)
         if divergence not in DIVERGENCES:

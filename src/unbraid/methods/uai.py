@@ -18,6 +18,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from unbraid.config import Count, Rate, Size
 from unbraid.data.batch import Labelled
 from unbraid.data.table import Spec
 from unbraid.errors import UserError
@@ -43,7 +44,6 @@ class UAI(Method[Labelled]):
         adversary_lr: learning rate of the disentanglers' Adam
     """
 
-    eats = Labelled
     game = True
 
     def __init__(
@@ -53,14 +53,14 @@ class UAI(Method[Labelled]):
         predict: float = 100.0,
         reconstruct: float = 0.1,
         apart: float = 1.0,
-        adversary_steps: int = 10,
+        adversary_steps: Size = 10,
         drop: float = 0.5,
-        predictive: int = 10,
-        nuisance: int = 20,
+        predictive: Count = 10,
+        nuisance: Size = 20,
         net: str = "conv",
-        width: int = 32,
-        lr: float = 1e-4,
-        adversary_lr: float = 1e-3,
+        width: Size = 32,
+        lr: Rate = 1e-4,
+        adversary_lr: Rate = 1e-3,
     ) -> None:
         super().__init__(spec, lr=lr)
         need_classes(spec, "uai")

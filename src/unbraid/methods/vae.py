@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from torch import Tensor
 
+from unbraid.config import Rate, Size
 from unbraid.data.batch import Images
 from unbraid.data.table import Spec
 from unbraid.maths import gaussian
@@ -27,17 +28,15 @@ class VAE(Method[Images]):
         lr: learning rate of Adam
     """
 
-    eats = Images
-
     def __init__(
         self,
         spec: Spec,
         *,
-        latents: int = 10,
+        latents: Size = 10,
         net: str = "conv",
-        width: int = 32,
+        width: Size = 32,
         likelihood: str = "bernoulli",
-        lr: float = 1e-4,
+        lr: Rate = 1e-4,
     ) -> None:
         super().__init__(spec, lr=lr)
         self.encoder = nets.encoder(net, spec.shape, 2 * latents, width=width)

@@ -17,6 +17,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from unbraid.config import Rate, Size
 from unbraid.data.batch import Labelled
 from unbraid.data.table import Spec
 from unbraid.maths import gaussian
@@ -42,22 +43,20 @@ class VFAE(Method[Labelled]):
         lr: learning rate of Adam
     """
 
-    eats = Labelled
-
     def __init__(
         self,
         spec: Spec,
         *,
         alpha: float = 100.0,
         beta: float = 100.0,
-        latents: int = 20,
-        hidden: int = 100,
-        features: int = 500,
+        latents: Size = 20,
+        hidden: Size = 100,
+        features: Size = 500,
         bandwidth: float = 0.0,
         net: str = "conv",
-        width: int = 32,
+        width: Size = 32,
         likelihood: str = "bernoulli",
-        lr: float = 1e-3,
+        lr: Rate = 1e-3,
     ) -> None:
         super().__init__(spec, lr=lr)
         need_classes(spec, "vfae")

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from unbraid.config import Size
 from unbraid.metrics.contract import Codes, Factors, Score
 from unbraid.metrics.interventions import Lookup, scarce
 from unbraid.metrics.prepare import Floats, Ints, check, varies
@@ -23,7 +24,7 @@ def beta_vae_score(
     factors: Factors,
     rng: np.random.Generator,
     *,
-    batch: int = 64,
+    batch: Size = 64,
     points: int = 10_000,
     test_points: int = 5_000,
     factor_bins: int = 20,

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from unbraid.config import Size
 from unbraid.metrics.contract import Codes, Factors, Score
 from unbraid.metrics.interventions import Lookup, scarce
 from unbraid.metrics.prepare import Arrays, Bools, Floats, Ints, check, varies
@@ -23,7 +24,7 @@ def factor_vae_score(
     factors: Factors,
     rng: np.random.Generator,
     *,
-    batch: int = 64,
+    batch: Size = 64,
     votes: int = 10_000,
     test_votes: int = 5_000,
     prune: float = 0.0,

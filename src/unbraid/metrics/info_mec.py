@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from unbraid.config import Size
 from unbraid.metrics.contract import Codes, Factors, Score
 from unbraid.metrics.information import entropy, information_matrix
 from unbraid.metrics.prepare import Arrays, Bools, Column, Floats, Ints, check, parallel, quiet, split, varies
@@ -24,7 +25,7 @@ def info_mec(
     rng: np.random.Generator,
     *,
     estimator: Literal["equal", "quantile", "knn"] = "knn",
-    bins: int = 20,
+    bins: Size = 20,
     factor_bins: int = 20,
     active: float = 0.02,
     reference: bool = False,

@@ -11,6 +11,7 @@ from typing import Literal
 
 import numpy as np
 
+from unbraid.config import Size
 from unbraid.metrics.contract import Codes, Factors, Score
 from unbraid.metrics.information import cautions, entropy, information_matrix
 from unbraid.metrics.prepare import check, mean_of_best_gap
@@ -21,7 +22,7 @@ def mig(
     factors: Factors,
     rng: np.random.Generator,
     *,
-    bins: int = 20,
+    bins: Size = 20,
     estimator: Literal["equal", "quantile", "knn"] = "equal",
     factor_bins: int = 20,
     units: Sequence[int] | None = None,

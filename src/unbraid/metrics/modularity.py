@@ -14,6 +14,7 @@ from typing import Any, Literal
 import numpy as np
 from scipy.stats import chi2
 
+from unbraid.config import Size
 from unbraid.metrics.contract import Codes, Factors, Score
 from unbraid.metrics.information import cautions, contingency, discretise, table_information
 from unbraid.metrics.prepare import Bools, Floats, check
@@ -24,7 +25,7 @@ def modularity(
     factors: Factors,
     rng: np.random.Generator,
     *,
-    bins: int = 20,
+    bins: Size = 20,
     estimator: Literal["equal", "quantile"] = "equal",
     factor_bins: int = 20,
     units: Sequence[int] | None = None,

@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from unbraid.config import Size
 from unbraid.metrics.contract import Codes, Score
 from unbraid.metrics.information import contingency, discretise, table_information
 from unbraid.metrics.prepare import check
@@ -21,7 +22,7 @@ def mutual_info_score(
     codes: Codes,
     rng: np.random.Generator,
     *,
-    bins: int = 20,
+    bins: Size = 20,
     estimator: Literal["equal", "quantile"] = "equal",
     units: Sequence[int] | None = None,
 ) -> Score:

@@ -12,6 +12,7 @@ from scipy.optimize import linear_sum_assignment
 from scipy.spatial.distance import cdist
 from scipy.stats import t
 
+from unbraid.config import Size
 from unbraid.errors import UserError
 from unbraid.metrics.contract import Codes, Score
 from unbraid.metrics.prepare import Floats, check_codes
@@ -22,7 +23,7 @@ def w2(
     background: Codes,
     rng: np.random.Generator,
     *,
-    batch: int = 128,
+    batch: Size = 128,
     batches: int = 20,
     large: int = 2000,
 ) -> Score:

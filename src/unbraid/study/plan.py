@@ -20,9 +20,9 @@ from pathlib import Path
 from typing import Any
 
 from unbraid import catalogue
+from unbraid.config import Argument
 from unbraid.errors import UserError, unknown
 from unbraid.metrics.suite import DEFAULT, available
-from unbraid.study.values import coerced
 from unbraid.train.run import Plan
 
 Point = dict[str, Any]  # the keyword arguments of one run: method, data, steps, batch, seed, and those of each
@@ -172,7 +172,7 @@ def resolve(point: Point) -> Plan:
             )
     method = catalogue.find("methods", given.pop("method"))
     data = catalogue.find("data", given.pop("data"))
-    groups = (data.arguments, method.arguments, _sampling(method.traits["eats"]), _training())
+    groups = (data.arguments, method.arguments, _sampling(method.traits["batch_kind"]), _training())
     known = [argument.name for group in groups for argument in group]
     for name in given:
         if name not in known:
@@ -181,7 +181,7 @@ def resolve(point: Point) -> Plan:
         catalogue.check(entry, {name: v for name, v in given.items() if name in {a.name for a in entry.arguments}})
     owner = f"{method.name} on {data.name}"
     own, arguments, sampling, training = (
-        {a.name: coerced(a, given[a.name], owner) if a.name in given else a.default for a in group} for group in groups
+        {a.name: a.converted(given[a.name], owner) if a.name in given else a.default for a in group} for group in groups
     )
     for name, least in TRAINING.items():
         if training[name] < least:
@@ -192,18 +192,18 @@ def resolve(point: Point) -> Plan:
 
 def _check_kind(data: catalogue.Entry, method: catalogue.Entry, sampling: dict[str, Any]) -> None:
     """Refuses a method whose batches the data set cannot give."""
-    kind, gives = method.traits["eats"], _gives(data)
+    kind, gives = method.traits["batch_kind"], _gives(data)
     if kind not in gives and sampling.get("views_of") != "instance":
-        raise UserError(f"{method.name} eats {kind}, and '{data.name}' gives only {', '.join(gives)}")
+        raise UserError(f"{method.name} trains on {kind}, and '{data.name}' gives only {', '.join(gives)}")
 
 
 @cache
-def _sampling(kind: str) -> tuple[catalogue.Argument, ...]:
+def _sampling(kind: str) -> tuple[Argument, ...]:
     return catalogue.sampling(kind)
 
 
 @cache
-def _training() -> tuple[catalogue.Argument, ...]:
+def _training() -> tuple[Argument, ...]:
     return tuple(a for a in catalogue.signature("train/fit.py", "fit") if a.name in TRAINING)
 
 

@@ -64,7 +64,7 @@ def fit(
         watch: called now and then with the number of steps done and the loss terms
     """
     steps, batch, seed = int(steps), int(batch), int(seed)  # of numpy, perhaps
-    draw = sampler(data, method.eats, batch=batch, seed=seed, **(sampling or {}))
+    draw = sampler(data, method.batch_kind, batch=batch, seed=seed, **(sampling or {}))
     if steps < 1:
         raise UserError(f"training needs at least one step, not {steps}")
     if threads is not None and threads < 1:

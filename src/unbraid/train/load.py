@@ -5,10 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 
-from unbraid import catalogue
+from unbraid import catalogue, config
 from unbraid.data.table import Spec, Table
 from unbraid.errors import UserError
 from unbraid.methods.contract import Method
@@ -47,11 +46,4 @@ def load_run(path: Path | str, method: type[Method[Any]] | None = None) -> Metho
 def _construct(kind: str, name: str, arguments: dict[str, Any], *positional: Any) -> Any:
     entry = catalogue.find(kind, name)
     catalogue.check(entry, arguments)
-    return entry.load()(*positional, **{argument: _plain(value) for argument, value in arguments.items()})
-
-
-def _plain(value: Any) -> Any:
-    """Arguments are kept as JSON, which knows neither numpy's numbers nor paths."""
-    if isinstance(value, np.generic):
-        return value.item()
-    return str(value) if isinstance(value, Path) else value
+    return entry.load()(*positional, **{argument: config.plain(value) for argument, value in arguments.items()})

@@ -15,7 +15,7 @@ from torch.func import functional_call
 from tests.toys import Squares
 from unbraid.api import build, fit, load_data, represent, score
 from unbraid.cli import main
-from unbraid.data.batch import Batch, Images
+from unbraid.data.batch import Batch
 from unbraid.data.table import Spec
 from unbraid.errors import UserError
 from unbraid.maths.intervention import adapted, cross_entropy
@@ -34,8 +34,6 @@ class Textures(Method[Batch]):
     own: each feature paints its texture. mixed: what a feature does depends on two others.
     half: the last two features are ignored. nothing: all of them are.
     """
-
-    eats = Images
 
     def __init__(self, spec: Spec, *, rule: str) -> None:
         super().__init__(spec, lr=1.0)

@@ -22,8 +22,6 @@ ROTATED = torch.linalg.qr(torch.randn(4, 4, generator=torch.Generator().manual_s
 class Corners(Method[Images]):
     """A code of four numbers, each the light of one corner of the picture; of a mixture of them, or of nothing."""
 
-    eats = Images
-
     def __init__(
         self, spec: Spec, *, mixed: bool = False, blind: bool = False, still: int = 0, pairs: bool = False
     ) -> None:

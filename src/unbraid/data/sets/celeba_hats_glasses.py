@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from unbraid.config import Count
 from unbraid.data.sets.celeba import CelebA
 from unbraid.data.table import Factor
 from unbraid.data.target_background import Contrast, some
@@ -30,7 +31,7 @@ class CelebAHatsGlasses(Contrast):
     label = "wears"
 
     def __init__(
-        self, *, path: str = "", size: int = 64, per_class: int = 5_000, others: int = 10_000, draw: int = 0
+        self, *, path: str = "", size: int = 64, per_class: int = 5_000, others: int = 10_000, draw: Count = 0
     ) -> None:
         faces = CelebA(path=path, split="all", size=size)
         values = faces.values(np.arange(len(faces)))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from unbraid.config import Count
 from unbraid.data.compose import digits
 from unbraid.data.compose.painted import Painted, blend, centred
 from unbraid.data.sets.shapes3d import HUES
@@ -31,7 +32,7 @@ class CMNIST(Painted):
     nuisances = ("colour",)
     groups = ("colour",)
 
-    def __init__(self, *, size: int = 28, correlated: float = 0.0, train_rows: int = 60_000, draw: int = 0) -> None:
+    def __init__(self, *, size: int = 28, correlated: float = 0.0, train_rows: int = 60_000, draw: Count = 0) -> None:
         self.shape = (3, size, size)
         images, self.labels, more, their_labels = digits.load()
         self.digits, self.choices = centred(images, size), (np.arange(10),)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from unbraid.config import Count
 from unbraid.data.compose.row_noise import uniform
 from unbraid.data.sets.dsprites import FACTORS, fitting, sprites
 from unbraid.data.table import Bytes, Grid, Values
@@ -25,7 +26,7 @@ class ColorDSprites(Grid):
     gives = ("Images", "Pairs")
     factors = FACTORS
 
-    def __init__(self, *, size: int = 64, draw: int = 0) -> None:
+    def __init__(self, *, size: int = 64, draw: Count = 0) -> None:
         self.shape = (3, fitting(size), size)
         self.draw = draw
 

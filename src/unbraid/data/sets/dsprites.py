@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from unbraid.config import Count
 from unbraid.data.split import correlate, hold_out, narrow
 from unbraid.data.table import Bytes, Factor, Grid, Values
 from unbraid.errors import UserError
@@ -48,7 +49,7 @@ class DSprites(Grid):
         correlated: float = 0.0,
         train_rows: int = 200_000,
         test_rows: int = 50_000,
-        draw: int = 0,
+        draw: Count = 0,
     ) -> None:
         self.shape = (1, fitting(size), size)
         if correlated:

@@ -15,6 +15,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from unbraid.config import Count
 from unbraid.data.compose import digits
 from unbraid.data.compose.texture import any_picture, pieces, shipped
 from unbraid.data.io.paths import data_root
@@ -52,7 +53,7 @@ class GrassyMNIST(Table):
         zoom: int = 1,
         per_class: int = 4986,
         patches: int = 4986,
-        draw: int = 0,
+        draw: Count = 0,
     ) -> None:
         if combine not in ("linear", "nonlinear"):
             raise unknown("way to combine digits and grass", combine, ("linear", "nonlinear"))

@@ -15,6 +15,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from unbraid.config import Count
 from unbraid.data.compose import digits, photographs
 from unbraid.data.table import Bytes, Factor, Product, Rows, Values, until_found
 from unbraid.errors import UserError, unknown
@@ -52,7 +53,7 @@ class MNISTSTL10(Product):
         brightness: float = 1.0,
         train_rows: int = 100_000,
         test_rows: int = 10_000,
-        draw: int = 0,
+        draw: Count = 0,
     ) -> None:
         if variant not in SHARED:
             raise unknown("variant of mnist_stl10", variant, SHARED)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from unbraid.config import Count
 from unbraid.data.compose import digits
 from unbraid.data.sets.cifar10 import CIFAR10
 from unbraid.data.table import Bytes, Factor, Rows, Table, Values
@@ -36,7 +37,7 @@ class PhotoMNIST(Table):
     shape = (1, SIDE, SIDE)
 
     def __init__(
-        self, *, path: str = "", ratio: float = 0.5, per_class: int = 1000, photographs: int = 10_000, draw: int = 0
+        self, *, path: str = "", ratio: float = 0.5, per_class: int = 1000, photographs: int = 10_000, draw: Count = 0
     ) -> None:
         if not 0 <= ratio <= 1:
             raise UserError(f"ratio is {ratio}: the share of the photograph lies between 0 and 1")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from unbraid.config import Count
 from unbraid.data.compose.row_noise import uniform
 from unbraid.data.compose.texture import colour_picture, pieces, shipped
 from unbraid.data.sets.dsprites import FACTORS, fitting, sprites
@@ -30,7 +31,7 @@ class ScreamDSprites(Grid):
     gives = ("Images", "Pairs")
     factors = FACTORS
 
-    def __init__(self, *, size: int = 64, picture: str = "", draw: int = 0) -> None:
+    def __init__(self, *, size: int = 64, picture: str = "", draw: Count = 0) -> None:
         self.shape = (3, fitting(size), size)
         self.draw = draw
         width, height = (side * size // 64 for side in BOX)

@@ -18,6 +18,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from unbraid.config import Count
 from unbraid.data.compose import room as scene
 from unbraid.data.io.paths import data_root
 from unbraid.data.split import correlate, hold_out, narrow
@@ -61,7 +62,7 @@ class Shapes3D(Grid):
         correlated: float = 0.0,
         train_rows: int = 100_000,
         test_rows: int = 50_000,
-        draw: int = 0,
+        draw: Count = 0,
         new_colours: bool = False,
     ) -> None:
         if size < 8:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
+from unbraid.config import Count
 from unbraid.data.features import is_features, two_tables
 from unbraid.data.sets.images import Images
 from unbraid.data.split import hold_out
@@ -36,7 +37,7 @@ class TwoFolders(Table):
         size: int = 64,
         color: Literal["as_is", "grey", "rgb"] = "as_is",
         test_rows: int = 0,
-        draw: int = 0,
+        draw: Count = 0,
     ) -> None:
         self.target: Table
         if is_features(target) and is_features(background):

@@ -21,6 +21,7 @@ from scipy.stats import t
 from torch import Tensor
 from torch.func import functional_call
 
+from unbraid.config import Size
 from unbraid.data.table import Table
 from unbraid.errors import UserError
 from unbraid.maths.intervention import adapted, cross_entropy
@@ -39,9 +40,9 @@ def translation(
     *,
     steps: int = 30,
     alpha: float = 0.03,
-    batch: int = 64,
+    batch: Size = 64,
     repeats: int = 3,
-    width: int = 16,
+    width: Size = 16,
     least: float = 1.0,
 ) -> Score:
     """The share of a feature's effect on images that a translator has not learned after a few steps.

@@ -19,6 +19,7 @@ import torch.nn.functional as F
 from scipy.stats import t
 from torch import Tensor, nn
 
+from unbraid.config import Rate, Size
 from unbraid.data.table import Table
 from unbraid.errors import UserError
 from unbraid.methods.contract import Method
@@ -35,13 +36,13 @@ def variation_predictability(
     table: Table,
     rng: np.random.Generator,
     *,
-    pairs: int = 3000,
+    pairs: Size = 3000,
     share: float = 0.1,
     epochs: int = 40,
     looks: int = 1,
-    batch: int = 32,
-    width: int = 16,
-    lr: float = 0.01,
+    batch: Size = 32,
+    width: Size = 16,
+    lr: Rate = 0.01,
     repeats: int = 3,
 ) -> Score:
     """The accuracy with which a network names the feature that two images differ in; by chance 1 / features.
