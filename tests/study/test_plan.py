@@ -42,11 +42,11 @@ def test_product_zip_and_chain_combine_as_their_names_say() -> None:
         ({"data": "dsprits"}, "did you mean 'dsprites'"),
         ({"btea": 1}, "no argument of beta_vae on dsprites is called 'btea': did you mean 'beta'"),
         ({"beta": "4"}, "beta of beta_vae must be a number, not '4'"),
-        ({"steps": 1.5}, "steps of .* must be an int, not 1.5"),
+        ({"steps": 1.5}, "steps of .* must be a whole number, not 1.5"),
         ({"steps": 0}, "steps must be at least 1"),
         ({"seed": -1}, "seed must be at least 0"),
         ({"method": "dip_vae", "dip_variant": "iii"}, "did you mean 'ii'"),
-        ({"method": "ada_gvae", "data": "mnist"}, "ada_gvae eats Pairs, and 'mnist' gives only Images, Labelled"),
+        ({"method": "ada_gvae", "data": "mnist"}, "ada_gvae trains on Pairs, and 'mnist' gives only Images, Labelled"),
         ({"data": "images"}, "images needs --path"),
     ],
 )

@@ -45,12 +45,16 @@ class Toy(Method[Any]):
 
 
 class Classifier(Toy):
+    batch_kind = Labelled
+
     def losses(self, batch: Labelled, step: int) -> dict[str, Loss]:
         loss = F.cross_entropy(self.codes(batch.x), batch.y)
         return {"model": minimise(loss, right=(self.codes(batch.x).argmax(1) == batch.y).float().mean())}
 
 
 class Contrast(Toy):
+    batch_kind = Views
+
     def losses(self, batch: Views, step: int) -> dict[str, Loss]:
         a, b = (F.normalize(self.codes(x), dim=-1) for x in (batch.x1, batch.x2))
         loss = F.cross_entropy(a @ b.T / 0.5, torch.arange(len(a)))
@@ -58,12 +62,16 @@ class Contrast(Toy):
 
 
 class Separator(Toy):
+    batch_kind = TargetBackground
+
     def losses(self, batch: TargetBackground, step: int) -> dict[str, Loss]:
         gap = self.codes(batch.target).mean() - self.codes(batch.background).mean()
         return {"model": minimise(F.softplus(-gap), gap=gap)}
 
 
 class Slow(Toy):
+    batch_kind = Pairs
+
     def losses(self, batch: Pairs, step: int) -> dict[str, Loss]:
         apart = (self.codes(batch.x1) - self.codes(batch.x2)).pow(2).sum(-1)
         return {"model": minimise((apart / batch.k).mean(), apart=apart.mean())}
@@ -71,6 +79,8 @@ class Slow(Toy):
 
 class Alternating(Toy):
     """An encoder and a critic in turns: two steps of the critic, one of the model."""
+
+    batch_kind = Images
 
     def __init__(self, spec: Spec, *, lr: float = 1e-2) -> None:
         super().__init__(spec, lr=lr)
@@ -88,6 +98,8 @@ class Alternating(Toy):
 
 
 class Scheduled(Toy):
+    batch_kind = Images
+
     def losses(self, batch: Images, step: int) -> dict[str, Loss]:
         target = linear(step, 0.0, 2.0, 100)
         mean = self.codes(batch.x).mean()
@@ -96,6 +108,8 @@ class Scheduled(Toy):
 
 class Meta(Toy):
     """The loss on one half of the batch after a gradient step on the other half."""
+
+    batch_kind = Images
 
     def losses(self, batch: Images, step: int) -> dict[str, Loss]:
         one, two = batch.x.flatten(1).chunk(2)
@@ -203,7 +217,7 @@ def test_updates_equal_those_of_backward_and_plain_adam(name: str) -> None:
     """Whatever the memory layout of weights (channels last) and gradients (expanded) is."""
 
     class Bias(Toy):
-        eats = Images
+        batch_kind = Images
 
         def losses(self, batch: Images, step: int) -> dict[str, Loss]:
             return {"model": minimise(self.layer.bias.sum() + 0 * self.layer.weight.sum())}

@@ -53,8 +53,9 @@ class Method(Configured, nn.Module, ABC, Generic[B]):
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
-        for base in getattr(cls, "__orig_bases__", ()):
-            if get_origin(base) is Method and isinstance((kind := get_args(base)[0]), type):
+        for base in cls.__dict__.get("__orig_bases__", ()):
+            kind = get_args(base)[0] if get_origin(base) is Method else None
+            if isinstance(kind, type) and issubclass(kind, Batch):
                 cls.batch_kind = kind
 
     def __init__(self, spec: Spec, *, lr: float) -> None:
