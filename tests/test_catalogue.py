@@ -84,7 +84,7 @@ def test_a_swap_model_may_do_without_classes() -> None:
         ("import unbraid", ["torch", "numpy", "matplotlib", "ray", "sklearn"]),
         ("from unbraid.cli import main; main(['list', 'methods'])", ["torch", "matplotlib", "sklearn"]),
         ("import unbraid; unbraid.fit", ["matplotlib", "ray", "torch._inductor"]),
-        ("import unbraid.scores", ["torch", "matplotlib"]),
+        ("import unbraid.evaluate", ["torch", "matplotlib"]),
     ],
 )
 def test_nothing_heavy_is_imported_early(program: str, unwanted: list[str]) -> None:

@@ -16,15 +16,15 @@ STAGES = [
     ["nets"],
     ["methods"],
     ["train"],
-    ["classes"],
+    ["codes"],
     ["encode"],
     ["metrics"],
     ["figures"],
-    ["scores"],
+    ["problems"],
+    ["evaluate"],
     ["study"],
     ["reports"],
     ["api"],
-    ["reproduce"],
     ["cli"],
 ]
 RANK = {name: rank for rank, stage in enumerate(STAGES) for name in stage}

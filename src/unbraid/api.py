@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from unbraid.encode import represent
+from unbraid.evaluate import represent, score, score_file
 from unbraid.metrics.suite import score as score_arrays
 from unbraid.reports.page import report
-from unbraid.scores import score, score_file
 from unbraid.train.fit import fit
 from unbraid.train.load import build, load_data, load_run
 

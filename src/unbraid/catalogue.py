@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import ast
 import importlib
+import importlib.util
 import re
+import sys
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -15,7 +17,7 @@ from typing import Any
 
 from unbraid import config
 from unbraid.config import Argument, arguments_in_source, literal
-from unbraid.errors import unknown
+from unbraid.errors import UserError, unknown
 
 HERE = Path(__file__).parent
 KINDS = {"methods": "method", "data": "data set", "metrics": "metric"}
@@ -51,6 +53,28 @@ def find(kind: str, name: str) -> Entry:
     if name not in known:
         raise unknown(KINDS[kind], name, known)
     return known[name]
+
+
+def load_object(spec: str) -> Any:
+    """What 'file.py:name' or 'package.module:name' stands for."""
+    place, _, name = spec.rpartition(":")
+    module = _module(place) if place.endswith(".py") else importlib.import_module(place)
+    if not hasattr(module, name):
+        raise UserError(f"{place} has no '{name}'")
+    return getattr(module, name)
+
+
+@cache
+def _module(file: str) -> Any:
+    path = Path(file)
+    if not path.is_file():
+        raise UserError(f"there is no file {path}")
+    spec = importlib.util.spec_from_file_location(f"{path.parent.name}_{path.stem}", path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # dataclasses look their module up
+    spec.loader.exec_module(module)
+    return module
 
 
 def of_models() -> tuple[str, ...]:

@@ -11,9 +11,9 @@ import torch
 
 from tests.study.toys import SMALL
 from unbraid import api
+from unbraid.metrics.model.quantities import image_nll
 from unbraid.nets.autoencoders import decoder
 from unbraid.study import Study, product
-from unbraid.study.evaluate import image_nll
 from unbraid.study.execute import states, task, work
 from unbraid.study.plan import Job
 from unbraid.study.store import Bucket, Folder

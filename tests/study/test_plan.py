@@ -16,7 +16,7 @@ from unbraid.errors import UserError
 from unbraid.study import Study, chain, product, zipped
 from unbraid.study.plan import load, resolve, select
 
-STUDIES = Path(__file__).parents[2] / "studies"
+STUDIES = Path(__file__).parents[2] / "experiments" / "unsupervised"
 RUN = {"method": "beta_vae", "data": "dsprites"}
 
 
@@ -119,7 +119,7 @@ def test_a_bad_file_is_one_sentence(text: str, message: str, tmp_path: Path) -> 
 
 
 def test_the_large_study_is_listed_without_data_files_torch_or_ray(tmp_path: Path) -> None:
-    words = ["study", str(STUDIES / "unsupervised_paper.py"), "--list", "--out", str(tmp_path / "none")]
+    words = ["study", str(STUDIES / "paper.py"), "--list", "--out", str(tmp_path / "none")]
     program = (
         f"import sys; from unbraid.cli import main; assert main({words!r}) == 0; "
         "assert not {'torch', 'ray'} & sys.modules.keys()"
@@ -133,6 +133,6 @@ def test_the_large_study_is_listed_without_data_files_torch_or_ray(tmp_path: Pat
 
 
 def test_the_small_study_has_six_objectives_with_three_strengths_and_seeds() -> None:
-    jobs = load(STUDIES / "unsupervised_small.py")
+    jobs = load(STUDIES / "small.py")
     assert len({job.name for job in jobs}) == 6 * 3 * 3 * 2
     assert {job.plan.data for job in jobs} == {"dsprites", "shapes3d"}

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import warnings
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +12,6 @@ from unbraid.errors import UserError
 if TYPE_CHECKING:
     from unbraid.data.table import Table
     from unbraid.methods.contract import Method
-    from unbraid.train.run import Run
 
 POINTS = 10_000
 
@@ -30,6 +27,7 @@ def add(commands: argparse._SubParsersAction[Parser]) -> None:
 
 def main(arguments: argparse.Namespace) -> int:
     from unbraid import api
+    from unbraid.evaluate import complete
     from unbraid.reports.page import traversal_sheet
     from unbraid.train.run import Run
 
@@ -41,7 +39,7 @@ def main(arguments: argparse.Namespace) -> int:
     def trained() -> tuple[Method[Any], Table]:
         return api.load_run(run.path), api.load_data(run.plan.data, **run.plan.data_arguments)
 
-    evaluate(run, trained, arguments.points, image=arguments.image)
+    complete(run, trained, arguments.points, image=arguments.image)
     print(f"report: {api.report(run)}")
     if arguments.png:
         traversal_sheet(run, arguments.png)
@@ -52,40 +50,6 @@ def main(arguments: argparse.Namespace) -> int:
 def check_points(points: int | None) -> None:
     if points is not None and points < 1:
         raise UserError(f"at least one image must be encoded, not {points}")
-
-
-def evaluate(
-    run: Run,
-    trained: Callable[[], tuple[Method[Any], Table]],
-    points: int | None,
-    *,
-    image: int | None = None,
-    suite: bool = False,
-) -> None:
-    """Codes, pictures and scores of a trained run, where they are missing or asked for otherwise.
-
-    Args:
-        trained: gives the method and its data
-        points: images to encode; as many as before unless given
-        image: row of the image to traverse; encodes anew
-        suite: complete the default suite where a few metrics have been taken alone
-    """
-    from unbraid import api
-    from unbraid.scores import has_suite
-
-    before = len(run.arrays("codes.npz")["rows"]) if (run.path / "codes.npz").exists() else None
-    if before is None or image is not None or points is not None:
-        method, table = trained()
-        wanted = min(points or before or POINTS, len(table.test or table))
-        if wanted != before or image is not None:
-            api.represent(run, method, table, points=wanted, image=image)
-        if wanted != before:
-            (run.path / "scores.json").unlink(missing_ok=True)
-    if not (run.path / "scores.json").exists() or (suite and not has_suite(run)):
-        try:
-            api.score(run)
-        except UserError as error:
-            warnings.warn(f"there are no scores: {error}", stacklevel=2)
 
 
 def _study(folder: Path, arguments: argparse.Namespace) -> int:

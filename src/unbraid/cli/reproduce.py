@@ -1,38 +1,36 @@
-"""`unbraid reproduce`: a paper's experiment at our scale, from data to a page of verdicts."""
+"""`unbraid reproduce`: an experiment's folder, from data to a page of verdicts."""
 
 from __future__ import annotations
 
 import argparse
-import importlib
 from pathlib import Path
 
 from unbraid.cli.parser import Parser
-from unbraid.errors import UserError, unknown
-
-HERE = Path(__file__).parents[1] / "reproduce"
+from unbraid.errors import UserError
 
 
 def add(commands: argparse._SubParsersAction[Parser]) -> None:
     parser = commands.add_parser("reproduce", help="run a paper's experiment and write its page of results")
-    parser.add_argument("name", help=f"one of: {', '.join(names())}")
-    parser.add_argument(
-        "--out", type=Path, default=Path("docs/results"), help="folder of the page (default: docs/results)"
-    )
-    parser.add_argument("--runs", type=Path, default=Path("runs"), help="folder of the runs (default: runs)")
+    parser.add_argument("folder", type=Path, help="of the experiment, such as experiments/contrastive in a clone")
+    parser.add_argument("--out", type=Path, help="folder of the page (default: docs/results beside the experiments)")
+    parser.add_argument("--runs", type=Path, help="folder of the runs (default: runs/NAME)")
     parser.add_argument("--workers", type=int, default=2, help="runs at a time, one thread each (default: 2)")
+    parser.add_argument("--quick", action="store_true", help="the smallest size, in minutes, to see that all works")
     parser.set_defaults(main=main)
 
 
 def main(arguments: argparse.Namespace) -> int:
-    if arguments.name not in names():
-        raise unknown("reproduction", arguments.name, names())
-    if arguments.workers < 1:
-        raise UserError(f"--workers is {arguments.workers}: at least one run must be at work")
-    module = importlib.import_module(f"unbraid.reproduce.{arguments.name}")
-    module.main(arguments.out, arguments.runs / arguments.name, workers=arguments.workers)
-    print(f"results: {arguments.out / arguments.name}.md")
+    from unbraid.study.reproduce import reproduce
+    from unbraid.study.run import Resources
+
+    folder: Path = arguments.folder
+    if not folder.is_dir():
+        raise UserError(f"there is no folder {folder}: a clone of unbraid has experiments/contrastive and others")
+    runs = arguments.runs or Path("runs") / (
+        f"quick-{folder.resolve().name}" if arguments.quick else folder.resolve().name
+    )
+    beside = folder.resolve().parent.parent / "docs" / "results"
+    out = arguments.out or (runs / "results" if arguments.quick else beside)
+    page = reproduce(folder, out=out, runs=runs, resources=Resources(workers=arguments.workers), quick=arguments.quick)
+    print(f"results: {page}")
     return 0
-
-
-def names() -> list[str]:
-    return sorted(path.stem for path in HERE.glob("*.py") if "\ndef main(" in path.read_text())

@@ -9,12 +9,12 @@ from typing import Any
 from unbraid import catalogue, machine
 from unbraid.cli.parser import Parser
 from unbraid.cli.parser import add as add_options
-from unbraid.cli.report import POINTS, check_points, evaluate
+from unbraid.cli.report import POINTS, check_points
 from unbraid.cli.show import print_scores
 from unbraid.config import Argument
 from unbraid.errors import UserError
 
-TRAINING = ("steps", "batch", "seed", "out", "device", "threads", "save_every")
+TRAINING = ("steps", "batch", "seed", "start", "out", "device", "threads", "save_every")
 SUMMARY = "train a method on a data set, score it and write a report"
 
 
@@ -59,6 +59,7 @@ def _run(
     given: dict[str, Any],
 ) -> int:
     from unbraid import api
+    from unbraid.evaluate import complete
 
     check_points(given["points"])
     table = api.load_data(data.name, **data_arguments)
@@ -67,7 +68,7 @@ def _run(
     if given["train_only"]:
         print(f"trained: {run.path}")
         return 0
-    evaluate(run, lambda: (method, table), given["points"], suite=True)
+    complete(run, lambda: (method, table), given["points"], suite=True)
     page = api.report(run)
     print_scores(run.scores(), run.path.name)
     if (run.path / "codes.csv").exists():

@@ -33,10 +33,12 @@ def add(commands: argparse._SubParsersAction[Parser]) -> None:
 
 
 def main(arguments: argparse.Namespace) -> int:
-    from unbraid.scores import score, score_file
+    from unbraid.evaluate import score, score_file
     from unbraid.train.run import Run
 
-    metrics = [name.strip() for name in arguments.metrics.split(",")] if arguments.metrics else None
+    metrics = None
+    if arguments.metrics is not None:
+        metrics = [name.strip() for name in arguments.metrics.split(",") if name.strip()]
     given: dict[str, Any] = {"block": arguments.block, "metrics": metrics, "seed": arguments.seed}
     given["options"] = read_options(arguments.options)
     path = Path(arguments.path)

@@ -6,7 +6,7 @@ import argparse
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from unbraid.cli.parser import Parser
 from unbraid.cli.show import print_table
@@ -44,52 +44,25 @@ def add(commands: argparse._SubParsersAction[Parser]) -> None:
 def main(arguments: argparse.Namespace) -> int:
     from unbraid.study import estimate, plan
     from unbraid.study.execute import states
+    from unbraid.study.run import Resources, pending, run_jobs
     from unbraid.study.store import open_store
 
-    _check(arguments)
+    given = {name: getattr(arguments, name) for name in ("workers", "threads", "device", "ray", "cpus", "gpus")}
+    resources = Resources(**given)
     jobs = plan.select(plan.load(arguments.file), arguments.only)
-    out = arguments.out or str(Path("runs") / Path(arguments.file).stem)
+    title = Path(arguments.file).stem
+    out = arguments.out or str(Path("runs") / title)
     store = open_store(out)
-    state = states(store, jobs)
-    again = ("begun", "new", "failed") if arguments.retry_failed else ("begun", "new")
-    pending = [job for job in jobs if state[job.name] in again][: arguments.limit]
+    left = pending(jobs, out, retry_failed=arguments.retry_failed, limit=arguments.limit)
     if arguments.calibrate:
-        estimate.calibrate(pending, out, show=not arguments.quiet)
+        estimate.calibrate(left, out, show=not arguments.quiet)
     if arguments.list:
         known = estimate.costs(store, jobs)
-        _print_plan(jobs, state, known, pending)
-        _print_estimate(pending, known, _workers(arguments))
+        _print_plan(jobs, states(store, jobs), known, left)
+        _print_estimate(left, known, resources.at_once)
         return 0
-    failures = _run(pending, jobs, state, out, arguments) if pending else {}
+    failures = run_jobs(left, jobs, out, title=title, resources=resources, show=not arguments.quiet)
     return _end(out, Counter(states(store, jobs).values()), failures)
-
-
-def _run(
-    pending: Sequence[Job], jobs: Sequence[Job], state: dict[str, str], out: str, arguments: argparse.Namespace
-) -> dict[str, str]:
-    """Does the pending runs and gives the reasons of those that failed."""
-    from unbraid.study import cluster, local
-    from unbraid.study.execute import record_failure, task
-    from unbraid.study.store import open_store
-    from unbraid.study.view import View
-
-    def failed(name: str, reason: str) -> None:
-        record_failure(open_store(out), name, reason)
-
-    device = arguments.device or ("cuda" if arguments.gpus else "cpu")
-    threads = max(1, int(arguments.cpus)) if arguments.ray else arguments.threads
-    place = out if "://" in out else str(Path(out).resolve())
-    tasks = [task(job, place, device=device, threads=threads) for job in pending]
-    done = sum(each == "finished" for each in state.values())
-    steps = sum(job.plan.steps for job in pending)
-    title, workers = Path(arguments.file).stem, _workers(arguments)
-    with View(title, total=len(jobs), done=done, workers=workers, left=steps, show=not arguments.quiet) as view:
-        if arguments.ray:
-            options: dict[str, Any] = {"address": arguments.ray, "cpus": arguments.cpus, "gpus": arguments.gpus}
-            cluster.run_all(tasks, view=view, failed=failed, **options)
-        else:
-            local.run_all(tasks, workers=workers, threads=threads, view=view, failed=failed)
-    return view.failures
 
 
 def _end(out: str, count: Counter[str], failures: dict[str, str]) -> int:
@@ -118,24 +91,6 @@ def _collect(out: str, to: Path) -> None:
     table = collect(out)
     files = " and ".join(map(str, write_table(table, to)))
     print(f"{len(table)} values of {table['run'].nunique()} runs: {files}")
-
-
-def _workers(arguments: argparse.Namespace) -> int:
-    from unbraid.study.local import cores
-
-    chosen: int | None = arguments.workers
-    return chosen or max(1, cores() // arguments.threads)
-
-
-def _check(arguments: argparse.Namespace) -> None:
-    for name in ("limit", "workers", "threads"):
-        value = getattr(arguments, name)
-        if value is not None and value < 1:
-            raise UserError(f"--{name} must be at least 1, and is {value}")
-    if arguments.cpus < 0 or arguments.gpus < 0:
-        raise UserError("--cpus and --gpus must not be negative")
-    if not arguments.ray and (arguments.gpus or arguments.cpus != 1.0):
-        raise UserError("--cpus and --gpus are for a cluster: give --ray ADDRESS, or --device for this machine")
 
 
 def _print_plan(jobs: Sequence[Job], state: dict[str, str], known: dict[str, Cost], pending: Sequence[Job]) -> None:

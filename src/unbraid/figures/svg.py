@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import io
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from PIL import Image, ImageDraw, ImageFont
 INK, ACCENT = "#1f2933", "#2563a8"
 
 
-def curves(rows: list[dict[str, float]]) -> str:
+def curves(rows: Sequence[dict[str, float]]) -> str:
     """One small chart for each loss term."""
     names = [name for name in dict.fromkeys(name for row in rows for name in row) if name != "step"]
     across = min(len(names), 3)
@@ -31,7 +32,7 @@ def curves(rows: list[dict[str, float]]) -> str:
     return svg(figure)
 
 
-def together(rows: list[dict[str, float]], names: tuple[str, ...]) -> str:
+def together(rows: Sequence[dict[str, float]], names: tuple[str, ...]) -> str:
     """Some loss terms in one chart, to see which gives way to which."""
     figure = new_figure(5.2, 2.8)
     axis = figure.add_subplot()

@@ -43,6 +43,8 @@ def collect(out: str | Path) -> pd.DataFrame:
     runs, rows = [], []
     for number, name in enumerate(names):
         runs.append({"run": name, **_described(configs[name], varying[configs[name]["method"]])})
+        if evaluations.get(name, {}).get("label"):
+            runs[-1]["label"] = evaluations[name]["label"]
         try:
             rows += [(number, *row) for row in _values(scores.get(name, {}), evaluations.get(name, {}))]
         except (KeyError, TypeError, AttributeError) as error:
@@ -133,6 +135,8 @@ def _values(scores: dict[str, Any], evaluation: dict[str, Any]) -> Iterator[tupl
             yield part, value, None, None, None
     for name, value in evaluation.get("quantities", {}).items():
         yield name, value, None, None, None
+    for name, value in _flat(evaluation.get("measures", {}), ""):
+        yield name.removeprefix("."), value, None, None, None
     for name, value in evaluation.get("seconds", {}).items():
         yield f"seconds.{name}", value, None, None, None
 

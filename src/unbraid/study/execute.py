@@ -14,7 +14,7 @@ from unbraid import catalogue
 from unbraid.errors import UserError
 from unbraid.study.plan import Job
 from unbraid.study.store import Store, open_store
-from unbraid.train.run import Busy, Plan
+from unbraid.train.run import Busy, Plan, Run
 
 Tell = Callable[[int, float], None]  # number of steps done, and the loss
 
@@ -35,7 +35,13 @@ def states(store: Store, jobs: Iterable[Job]) -> dict[str, str]:
 def is_evaluated(content: bytes | None, wanted: Mapping[str, Any]) -> bool:
     """Whether this evaluation.json answers what is wanted: the same points and options, and all of the metrics."""
     found = comparable(content, wanted)
-    return found is not None and all(found["metrics"].get(name) == opts for name, opts in wanted["metrics"].items())
+    if found is None or any(found["metrics"].get(name) != options for name, options in wanted["metrics"].items()):
+        return False
+    return all(_name(spec) in found.get("measures", {}) for spec in wanted.get("measures", ()))
+
+
+def _name(measure: str) -> str:
+    return measure.rpartition(":")[2]
 
 
 def comparable(content: bytes | None, wanted: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -67,7 +73,9 @@ def work(given: dict[str, Any], tell: Tell) -> dict[str, Any]:
     job, store = Job.from_dict(given["job"]), open_store(given["out"])
     begin = time.monotonic()
     try:
-        with store.workspace(job.name) as folder:
+        if not _may_begin(job, store):
+            return {"status": "busy"}
+        with store.workspace(job.name, *([job.plan.start] if job.plan.start else [])) as folder:
             _perform(job, folder, given["device"], given["threads"], tell)
     except Busy:
         return {"status": "busy"}
@@ -76,6 +84,16 @@ def work(given: dict[str, Any], tell: Tell) -> dict[str, Any]:
         record_failure(store, job.name, reason, traceback.format_exc())
         return {"status": "failed", "reason": reason}
     return {"status": "finished", "seconds": time.monotonic() - begin}
+
+
+def _may_begin(job: Job, store: Store) -> bool:
+    """Whether the run whose weights it begins with, if there is one, is there."""
+    start = job.plan.start
+    if start is None or start in store.read_all("evaluation.json"):
+        return True
+    if start in store.read_all("failed.json"):
+        raise UserError(f"it begins with the weights of {start}, which has failed")
+    return False
 
 
 def record_failure(store: Store, name: str, reason: str, trace: str = "") -> None:
@@ -92,7 +110,6 @@ def reason_of(error: BaseException) -> str:
 
 
 def _perform(job: Job, folder: Path, device: str, threads: int, tell: Tell) -> None:
-    from unbraid.study.evaluate import evaluate
     from unbraid.train.fit import fit
 
     plan = job.plan
@@ -106,6 +123,7 @@ def _perform(job: Job, folder: Path, device: str, threads: int, tell: Tell) -> N
         batch=plan.batch,
         seed=plan.seed,
         sampling=plan.sampling,
+        start=None if plan.start is None else str(folder / plan.start),
         out=str(folder),
         device=device,
         threads=threads,
@@ -118,10 +136,30 @@ def _perform(job: Job, folder: Path, device: str, threads: int, tell: Tell) -> N
         evaluation = run.path / "evaluation.json"
         content = evaluation.read_bytes() if evaluation.exists() else None
         if not is_evaluated(content, job.evaluation):
-            earlier = comparable(content, job.evaluation)
-            evaluate(run, method, table, job.evaluation, clock.costs(), threads, earlier)
+            _evaluate(job, run, method, table, clock.costs(), threads, comparable(content, job.evaluation))
         for left in ("failed.json", "state.pt"):  # a finished run never needs its optimisers again
             (run.path / left).unlink(missing_ok=True)
+
+
+def _evaluate(
+    job: Job, run: Run, method: Any, table: Any, costs: dict[str, Any], threads: int, earlier: dict[str, Any] | None
+) -> None:
+    """Scores the run and writes evaluation.json last; scores of an `earlier` evaluation of the same rows are kept.
+
+    evaluation.json holds how the run was evaluated (points, bootstrap, metrics with their options), what was found
+    (`quantities`, `measures`), what it cost (`kind`, `rate` in steps per second, `seconds` of training and of
+    evaluation), its `label` and `host`.
+    """
+    from unbraid.evaluate import evaluate
+
+    begin = time.monotonic()
+    kept = earlier["metrics"] if earlier else {}
+    found = evaluate(run, method, table, job.evaluation, threads=threads, kept=kept)
+    if earlier and costs["rate"] is None:
+        costs = {name: earlier[name] for name in ("kind", "rate", "seconds")}
+    seconds = {**costs["seconds"], "evaluate": time.monotonic() - begin}
+    told = {**job.evaluation, "metrics": {**kept, **job.evaluation["metrics"]}, **found, **costs, "seconds": seconds}
+    run.write_json("evaluation.json", {**told, "label": job.label, "host": platform.node()})
 
 
 def _built(plan: Plan, table: Any) -> Any:

@@ -14,7 +14,7 @@ import json
 import runpy
 import traceback
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
@@ -22,10 +22,13 @@ from typing import Any
 from unbraid import catalogue
 from unbraid.config import Argument
 from unbraid.errors import UserError, unknown
-from unbraid.metrics.suite import DEFAULT, available
+from unbraid.evaluate import check_metrics
+from unbraid.metrics.suite import DEFAULT
 from unbraid.train.run import Plan
 
-Point = dict[str, Any]  # the keyword arguments of one run: method, data, steps, batch, seed, and those of each
+Point = dict[str, Any]  # the keyword arguments of one run: method, data, steps, batch, seed, and those of each;
+# also `label` (its name in tables), `evaluation` (an Evaluation of its own) and `start` (warm start, see Study)
+OF_RUNS = ("label", "evaluation", "start")  # keys of a point that are no arguments
 TRAINING = {"steps": 1, "batch": 1, "seed": 0}  # arguments of `fit` that a study may set, and the least value of each
 
 
@@ -49,12 +52,50 @@ def chain(*parts: Sequence[Point]) -> list[Point]:
     return [point for part in parts for point in part]
 
 
+@dataclass(frozen=True, kw_only=True)
+class Evaluation:
+    """How runs are evaluated.
+
+    Args:
+        metrics: names, or a dictionary from name to options; any score that a run can have may be named (evaluate.py);
+            'downstream:gbt' is the metric 'downstream' under a name of its own
+        points: rows to encode for the scores
+        bootstrap: resamplings for the interval of one run's score; a study has its seeds for that
+        measures: functions of your own, as 'file.py:name' beside the study file, called with (run, method, data,
+            codes); what they give, in JSON types, is kept in evaluation.json
+    """
+
+    metrics: Sequence[str] | Mapping[str, Mapping[str, Any]] = field(default=DEFAULT)
+    points: int = 10_000
+    bootstrap: int = 0
+    measures: Sequence[str] = ()
+
+    def resolved(self, folder: Path) -> dict[str, Any]:
+        """In plain JSON types, checked; `folder` is where the files of measures are."""
+        if isinstance(self.metrics, str):
+            raise UserError(f"metrics must be a list of names, not the word '{self.metrics}'")
+        given = self.metrics if isinstance(self.metrics, Mapping) else {name: {} for name in self.metrics}
+        for label, options in given.items():
+            if not isinstance(options, Mapping):
+                raise UserError(f"the options of {label} must be a dictionary, {{}} for none, not {options!r}")
+        check_metrics(given)
+        measures = [str(folder / spec) if ".py:" in spec else spec for spec in self.measures]
+        plain = {
+            "points": self.points,
+            "bootstrap": self.bootstrap,
+            "metrics": {label: dict(options) for label, options in given.items()},
+            **({"measures": measures} if measures else {}),
+        }
+        return json.loads(json.dumps(plain))  # type: ignore[no-any-return]  # as it will be read again: lists, not tuples
+
+
 @dataclass(frozen=True)
 class Job:
     """One run of a study: what decides its weights, and how it is evaluated."""
 
     plan: Plan
-    evaluation: dict[str, Any]  # points, bootstrap, and the options of each metric
+    evaluation: dict[str, Any]  # points, bootstrap, metrics with their options, measures
+    label: str = ""  # its name in tables
 
     @cached_property
     def name(self) -> str:
@@ -72,7 +113,7 @@ class Job:
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> Job:
-        return cls(Plan(**content["plan"]), dict(content["evaluation"]))
+        return cls(Plan(**content["plan"]), dict(content["evaluation"]), str(content.get("label", "")))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,45 +121,62 @@ class Study:
     """Runs, and how each of them is evaluated.
 
     Args:
-        runs: keyword arguments of each run, from product, zipped and chain
-        metrics: names, or a dictionary from name to options; 'downstream:gbt' is the metric 'downstream' under
-            a name of its own
-        points: rows to encode for the scores
-        bootstrap: resamplings for the interval of one run's score; a study has its seeds for that
+        runs: keyword arguments of each run, from product, zipped and chain. A run whose arguments hold
+            `start={"steps": 2500}` begins with the weights of another run of the study: the same one but for these
+        metrics: see Evaluation; this and the next three are for runs that have no `evaluation` of their own
+        points: see Evaluation
+        bootstrap: see Evaluation
+        measures: see Evaluation
     """
 
     runs: Sequence[Point]
     metrics: Sequence[str] | Mapping[str, Mapping[str, Any]] = field(default=DEFAULT)
     points: int = 10_000
     bootstrap: int = 0
+    measures: Sequence[str] = ()
 
-    def jobs(self) -> list[Job]:
-        """The resolved runs in order; raises at the first argument that cannot work."""
-        evaluation = {"points": self.points, "bootstrap": self.bootstrap, "metrics": self._metrics()}
+    def jobs(self, folder: Path | None = None) -> list[Job]:
+        """The resolved runs in order; raises at the first argument that cannot work.
+
+        Args:
+            folder: where the files of measures are; the working directory unless given
+        """
+        own = Evaluation(metrics=self.metrics, points=self.points, bootstrap=self.bootstrap, measures=self.measures)
         if not self.runs:
             raise UserError("the study has no runs")
-        jobs = [Job(resolve(point), evaluation) for point in self.runs]
-        seen: dict[str, int] = {}
-        for number, job in enumerate(jobs):
-            if job.name in seen:
-                first, again = self.runs[seen[job.name]], self.runs[number]
-                raise UserError(f"runs {seen[job.name] + 1} and {number + 1} are the same: {_shown(first, again)}")
-            seen[job.name] = number
+        resolved: dict[int, dict[str, Any]] = {}
+
+        def evaluated(given: Evaluation) -> dict[str, Any]:
+            if id(given) not in resolved:
+                resolved[id(given)] = given.resolved(folder or Path.cwd())
+            return resolved[id(given)]
+
+        default = evaluated(own)  # checked even where every run has its own
+        jobs = [
+            Job(resolve(p), evaluated(p["evaluation"]) if "evaluation" in p else default, str(p.get("label", "")))
+            for p in map(_point, self.runs)
+        ]
+        _refuse_repeated(jobs, self.runs)
+        names = {job.name for job in jobs}
+        for job in jobs:
+            if job.plan.start not in (None, *names):
+                raise UserError(f"{job.name} begins with the weights of {job.plan.start}, which is no run of the study")
         return jobs
 
-    def _metrics(self) -> dict[str, dict[str, Any]]:
-        if isinstance(self.metrics, str):
-            raise UserError(f"metrics must be a list of names, not the word '{self.metrics}'")
-        given = self.metrics if isinstance(self.metrics, Mapping) else {name: {} for name in self.metrics}
-        for label, options in given.items():
-            name = str(label).partition(":")[0]
-            if not isinstance(options, Mapping):
-                raise UserError(f"the options of {label} must be a dictionary, {{}} for none, not {options!r}")
-            if name not in (known := (*available(), *catalogue.of_models())):
-                raise unknown("metric", name, known)
-            catalogue.check(catalogue.find("metrics", name), dict(options))
-        plain = {label: dict(options) for label, options in given.items()}
-        return json.loads(json.dumps(plain))  # type: ignore[no-any-return]  # as it will be read again: lists, not tuples
+
+def _refuse_repeated(jobs: Sequence[Job], points: Sequence[Point]) -> None:
+    seen: dict[str, int] = {}
+    for number, job in enumerate(jobs):
+        if job.name in seen:
+            first, again = points[seen[job.name]], points[number]
+            raise UserError(f"runs {seen[job.name] + 1} and {number + 1} are the same: {_shown(first, again)}")
+        seen[job.name] = number
+
+
+def _point(given: Any) -> Point:
+    if not isinstance(given, Mapping):
+        raise UserError(f"a run must be a dictionary of arguments, as product(...) gives them, not {given!r}")
+    return dict(given)
 
 
 def load(file: Path | str) -> list[Job]:
@@ -130,7 +188,7 @@ def load(file: Path | str) -> list[Job]:
         study = runpy.run_path(str(path)).get("study")
         if not isinstance(study, Study):
             raise UserError("it must define 'study = Study(...)'")
-        return study.jobs()
+        return study.jobs(path.resolve().parent)
     except UserError as error:
         raise UserError(f"{path}: {error}") from error
     except Exception as error:  # whatever a user's file may raise
@@ -162,9 +220,7 @@ def select(jobs: Sequence[Job], only: Sequence[str]) -> list[Job]:
 
 def resolve(point: Point) -> Plan:
     """The plan of one run with all defaults filled in; nothing is imported and no data is read."""
-    if not isinstance(point, Mapping):
-        raise UserError(f"a run must be a dictionary of arguments, as product(...) gives them, not {point!r}")
-    given = dict(point)
+    given = {name: value for name, value in _point(point).items() if name not in OF_RUNS}
     for name, kind in (("method", "methods"), ("data", "data")):
         if name not in given:
             raise UserError(
@@ -187,7 +243,12 @@ def resolve(point: Point) -> Plan:
         if training[name] < least:
             raise UserError(f"{name} must be at least {least}, and is {training[name]}")
     _check_kind(data, method, sampling)
-    return Plan(method.name, arguments, data.name, own, sampling, **training)
+    plan = Plan(method.name, arguments, data.name, own, sampling, **training)
+    if "start" not in point:
+        return plan
+    changes = _point(point["start"])
+    first = resolve({name: value for name, value in point.items() if name != "start"} | changes)
+    return replace(plan, start=first.name)
 
 
 def _check_kind(data: catalogue.Entry, method: catalogue.Entry, sampling: dict[str, Any]) -> None:

@@ -26,8 +26,8 @@ class Store(Protocol):
     def write(self, name: str, file: str, content: Any) -> None:
         """Puts JSON into a run's directory, which is made if there is none."""
 
-    def workspace(self, name: str) -> Any:
-        """A context: the folder on this machine in which the run's directory is worked on."""
+    def workspace(self, name: str, *others: str) -> Any:
+        """A context: the folder on this machine in which the run is worked on; `others` can be read there."""
 
 
 def open_store(out: str) -> Store:
@@ -55,7 +55,7 @@ class Folder:
         write(self.path / name / file, json.dumps(content, indent=2).encode())
 
     @contextmanager
-    def workspace(self, name: str) -> Iterator[Path]:
+    def workspace(self, name: str, *others: str) -> Iterator[Path]:
         yield self.path
 
 
@@ -89,19 +89,21 @@ class Bucket:
         self.files.pipe_file(self._path(name, file), json.dumps(content, indent=2).encode())
 
     @contextmanager
-    def workspace(self, name: str) -> Iterator[Path]:
-        there = self._path(name, "")
+    def workspace(self, name: str, *others: str) -> Iterator[Path]:
         with tempfile.TemporaryDirectory(prefix="unbraid-") as folder:
-            here = Path(folder) / name
-            if self.files.isdir(there):
-                here.mkdir()
-                for path in self.files.ls(there, detail=False):
-                    self.files.get_file(path, str(here / Path(path).name))
+            for part in (name, *others):
+                self._bring(part, Path(folder) / part)
             try:
                 yield Path(folder)
             finally:
-                if here.is_dir():
-                    self._bring_back(here, there)
+                if (Path(folder) / name).is_dir():
+                    self._bring_back(Path(folder) / name, self._path(name, ""))
+
+    def _bring(self, name: str, here: Path) -> None:
+        if self.files.isdir(self._path(name, "")):
+            here.mkdir()
+            for path in self.files.ls(self._path(name, ""), detail=False):
+                self.files.get_file(path, str(here / Path(path).name))
 
     def _bring_back(self, here: Path, there: str) -> None:
         files = [p for p in here.iterdir() if p.name not in LOCAL_ONLY and not p.name.startswith(".")]

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from unbraid.codes import read_codes
 from unbraid.metrics.udr import udr
 from unbraid.train.run import Run
 
@@ -21,14 +22,13 @@ def with_udr(table: pd.DataFrame, runs: Path) -> pd.DataFrame:
     setting = "setting" if "setting" in table else "strength"
     for _, part in table.groupby(["data", "objective", setting], dropna=False):
         names = [name for name in part["run"] if (runs / name / "codes.npz").exists()]
-        arrays = {name: Run(runs / name).arrays("codes.npz") for name in names}
-        alike = [name for name in names if np.array_equal(arrays[name]["rows"], arrays[names[0]]["rows"])]
+        found_codes = {name: read_codes(Run(runs / name)) for name in names}
+        alike = [name for name in names if np.array_equal(found_codes[name].rows, found_codes[names[0]].rows)]
         if len(alike) < 2:
             continue
-        block = next(key for key in arrays[alike[0]] if key.startswith("codes_")).removeprefix("codes_")
-        codes = [arrays[name][f"codes_{block}"] for name in alike]
-        gaussian = f"kl_{block}" in arrays[alike[0]]
-        kl = [arrays[name][f"kl_{block}"].tolist() for name in alike] if gaussian else None
+        blocks = [found_codes[name].blocks[found_codes[alike[0]].first] for name in alike]
+        codes = [block.codes for block in blocks]
+        kl = None if blocks[0].kl is None else [block.kl.tolist() for block in blocks if block.kl is not None]
         score = udr(codes, np.random.default_rng(0), kl=kl, method="spearman", resamplings=0)
         found |= dict(zip(alike, score.parts["per_run"], strict=True))
     return table.assign(udr=table["run"].map(found).astype(float))

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -39,6 +40,7 @@ def fit(
     batch: int = 64,
     seed: int = 0,
     sampling: dict[str, Any] | None = None,
+    start: str | None = None,
     out: str = "runs",
     device: str = "cpu",
     threads: int | None = None,
@@ -56,6 +58,7 @@ def fit(
         batch: samples in a batch
         seed: of initial weights, batches and noise
         sampling: keyword arguments of the batch kind's sampler
+        start: directory of a finished run of the same method, whose weights it begins with instead of random ones
         out: folder for the run's directory
         device: cpu, cuda, or any other that torch knows
         threads: cores to use; all of them unless given
@@ -72,7 +75,10 @@ def fit(
     where = _device(device)
     draw(0)  # what cannot be drawn is refused before anything is written
     name = type(method).__module__.rpartition(".")[2]
-    plan = Plan(name, method.arguments, data.name, data.arguments, sampling or {}, steps, batch, seed)
+    if start is not None:
+        load_weights(method, Run(start).path)
+    begun = None if start is None else Path(start).name
+    plan = Plan(name, method.arguments, data.name, data.arguments, sampling or {}, steps, batch, seed, begun)
     run = Run.create(out, plan, spec=asdict(data.spec), start=_digest(method))
     _check_same_data(run, data)
     if run.config["start"] != _digest(method):

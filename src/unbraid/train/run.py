@@ -32,6 +32,8 @@ from numpy.typing import NDArray
 
 from unbraid.errors import UserError
 
+OPTIONAL = ("start",)  # fields of a plan that leave the name of a run alone where they are None
+
 
 class Busy(UserError):
     """Another process has the lock of a run."""
@@ -65,17 +67,19 @@ class Plan:
     steps: int
     batch: int
     seed: int
+    start: str | None = None  # the run whose weights it begins with, in place of random ones
 
     @property
     def name(self) -> str:
-        digest = hashlib.sha256(json.dumps(vars(self), sort_keys=True).encode()).hexdigest()
+        told = {name: value for name, value in vars(self).items() if name not in OPTIONAL or value is not None}
+        digest = hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
         return f"{self.method}-{self.data}-{digest[:8]}"
 
     @property
     def command(self) -> str:
         """The command line that repeats the run."""
         options = {**self.data_arguments, **self.arguments, **self.sampling}
-        options |= {"steps": self.steps, "batch": self.batch, "seed": self.seed}
+        options |= {"steps": self.steps, "batch": self.batch, "seed": self.seed, "start": self.start}
         words = ["unbraid", "run", self.method, "--data", self.data]
         for name, value in options.items():
             flag = name.replace("_", "-")
@@ -98,7 +102,8 @@ class Run:
             raise UserError(f"{self.path} is not a run: it has no run.json")
         self.config: dict[str, Any] = self._json("run.json")
         try:
-            self.plan = Plan(**{name: self.config[name] for name in Plan.__dataclass_fields__})
+            known = [n for n in Plan.__dataclass_fields__ if n not in OPTIONAL or n in self.config]
+            self.plan = Plan(**{name: self.config[name] for name in known})
         except KeyError as error:
             raise UserError(f"{config} is not a run's description: it lacks {error}") from error
 

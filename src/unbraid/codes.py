@@ -1,0 +1,155 @@
+"""Codes: one record of what a trained method makes of some rows of a data set; it is kept as codes.npz.
+
+In the file: codes_<block> [n, d]; kl_<block> [d], mean KL to the prior in nats, and scale_<block> [n, d], standard
+deviations, where the code is Gaussian; units_<block> [d], the feature that each latent belongs to, where features have
+several dimensions; factors [n, k], factor_names [k], rows [n]. Where there are classes: label and groups (names of
+factors), predicted [n] if the method classifies. Where views share factors: shared (their names). Of a target with a
+background also background_rows [m], background_<block> [m, d] and background_scale_<block>. The rest was added by a
+kind of problem (problems/).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unbraid.errors import UserError
+from unbraid.train.run import Run
+
+FILE = "codes.npz"
+Arrays = dict[str, NDArray[Any]]
+Rows = NDArray[np.int64]  # [n]
+
+
+@dataclass(frozen=True)
+class Block:
+    """One block of a code, such as z."""
+
+    codes: NDArray[Any]  # [n, d]
+    kl: NDArray[Any] | None = None  # [d] mean KL to the prior in nats, where the code is Gaussian
+    scale: NDArray[Any] | None = None  # [n, d] standard deviations, where the code is Gaussian
+    units: NDArray[Any] | None = None  # [d] the feature of each latent, where features have several dimensions
+
+    @property
+    def width(self) -> int:
+        return int(self.codes.shape[1])
+
+    @property
+    def carried(self) -> NDArray[Any]:
+        """How much each feature carries: nats where that is known, else standard deviations."""
+        weight = self.kl if self.kl is not None else self.codes.std(0)
+        return weight if self.units is None else np.bincount(self.units, weight)
+
+
+@dataclass(frozen=True)
+class Codes:
+    """The codes of some rows of a data set, and what is known of those rows."""
+
+    blocks: dict[str, Block]
+    rows: Rows  # [n]
+    factors: NDArray[Any]  # [n, k]
+    factor_names: tuple[str, ...]  # empty where they have no names
+    label: str | None = None  # the factor that is the class
+    groups: tuple[str, ...] = ()  # factors that make groups with the class
+    shared: tuple[str, ...] = ()  # factors that two views share
+    predicted: NDArray[Any] | None = None  # [n] classes by the method's own classifier
+    background: Codes | None = None
+    extra: Arrays = field(default_factory=dict)  # what a kind of problem adds
+
+    def __len__(self) -> int:
+        return len(self.factors)
+
+    @property
+    def first(self) -> str:
+        """The block that is scored unless another is asked for."""
+        return next(iter(self.blocks))
+
+    @property
+    def labels(self) -> NDArray[Any] | None:
+        """[n] the classes, where there are any."""
+        return self.factor(self.label) if self.label in self.factor_names else None
+
+    def factor(self, name: str | None) -> NDArray[Any]:
+        """[n] the values of one factor."""
+        values: NDArray[Any] = self.factors[:, self.factor_names.index(str(name))]
+        return values
+
+    def means(self) -> dict[str, NDArray[Any]]:
+        """The codes of each block."""
+        return {name: block.codes for name, block in self.blocks.items()}
+
+    def scales(self) -> dict[str, NDArray[Any]]:
+        """The standard deviations of each block that has them."""
+        return {name: block.scale for name, block in self.blocks.items() if block.scale is not None}
+
+    def arrays(self) -> Arrays:
+        """As they stand in the file."""
+        found = {f"codes_{name}": block.codes for name, block in self.blocks.items()}
+        for part in ("kl", "scale", "units"):
+            found |= {f"{part}_{n}": a for n, b in self.blocks.items() if (a := getattr(b, part)) is not None}
+        found |= {"factors": self.factors, "factor_names": np.array(self.factor_names, dtype=str), "rows": self.rows}
+        if self.label is not None:
+            found |= {"label": np.array(self.label), "groups": np.array(self.groups, dtype=str)}
+        if self.shared:
+            found["shared"] = np.array(self.shared, dtype=str)
+        if self.predicted is not None:
+            found["predicted"] = self.predicted
+        if self.background is not None:
+            found["background_rows"] = self.background.rows
+            found |= {f"background_{name}": array for name, array in self.background.means().items()}
+            found |= {f"background_scale_{name}": array for name, array in self.background.scales().items()}
+        return found | self.extra
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], where: str = "the file") -> Codes:
+        """The inverse; of a file with plain `codes` [n, d] and `factors` [n, k] too, whose only block has no name."""
+        rest = dict(arrays)
+        names = [name.removeprefix("codes_") for name in arrays if name.startswith("codes_")]
+        if not names and "codes" not in arrays:
+            raise UserError(f"{where} has no array 'codes' [n, d]; it has: {', '.join(arrays) or 'nothing'}")
+        parts = ("codes", "kl", "scale", "units")
+        blocks = {name: Block(*(rest.pop(f"{part}_{name}", None) for part in parts)) for name in names}  # type: ignore[arg-type]
+        if "codes" in rest:
+            blocks = {"": Block(rest.pop("codes")), **blocks}
+        n = len(next(iter(blocks.values())).codes)
+        factors = rest.pop("factors", np.zeros((n, 0), np.int64))
+        factors = factors[:, None] if factors.ndim == 1 else factors
+        if factors.ndim != 2:
+            raise UserError(f"{where}: factors must have the shape [samples, factors], not {list(factors.shape)}")
+        shared, groups = (_names(rest.pop(name, ())) for name in ("shared", "groups"))
+        label = rest.pop("label", None)
+        return cls(
+            blocks=blocks,
+            rows=rest.pop("rows", np.arange(len(factors))),
+            factors=factors,
+            factor_names=_names(rest.pop("factor_names", ())),
+            label=str(label) if label is not None and str(label) else None,
+            groups=groups,
+            shared=shared,
+            predicted=rest.pop("predicted", None),
+            background=_background(rest, names),
+            extra=rest,
+        )
+
+
+def _background(rest: Arrays, names: list[str]) -> Codes | None:
+    if "background_rows" not in rest:
+        return None
+    rows = rest.pop("background_rows")
+    blocks = {
+        name: Block(rest.pop(f"background_{name}"), scale=rest.pop(f"background_scale_{name}", None)) for name in names
+    }
+    return Codes(blocks, rows, np.zeros((len(rows), 0), np.int64), ())
+
+
+def _names(given: Any) -> tuple[str, ...]:
+    return tuple(str(name) for name in given)
+
+
+def read_codes(run: Run) -> Codes:
+    """The codes that a run was encoded to."""
+    return Codes.from_arrays(run.arrays(FILE), str(run.path / FILE))

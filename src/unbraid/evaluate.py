@@ -1,0 +1,318 @@
+"""The evaluator: codes, pictures and scores of a trained run, for the command line, studies and experiments alike.
+
+A score is asked for by name: a metric on codes and factors ('mig'), a metric that needs the model ('translation'), a
+score of a kind of problem ('class_from_z'), the metric that it is made with ('w2') or the kind of problem itself for
+all of its scores ('two_sets'). 'dci:gbt' is the metric 'dci' under a name of its own, for other options.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from unbraid import catalogue
+from unbraid.codes import FILE, Codes, read_codes
+from unbraid.errors import UserError, unknown
+from unbraid.metrics.contract import Score
+from unbraid.metrics.suite import DEFAULT, available, entry, needs_factors
+from unbraid.problems import PROBLEMS, problems_of
+from unbraid.problems.contract import EXAMPLES, Trained
+from unbraid.problems.plain import Plain
+from unbraid.train.run import Run, read_arrays, write
+
+if TYPE_CHECKING:  # scores of codes need no torch
+    from unbraid.data.table import Table
+    from unbraid.methods.contract import Method
+
+POINTS = 10_000  # rows encoded unless another number is asked for
+OF_STUDIES = {"udr": "the runs of several seeds: 'unbraid report FOLDER' takes it of a study"}
+Options = Mapping[str, Mapping[str, Any]]
+Loaded = Callable[[], "tuple[Method[Any], Table]"]
+
+
+def represent(
+    run: Run, method: Method[Any], data: Table, *, points: int = POINTS, image: int | None = None, seed: int = 0
+) -> Codes:
+    """Writes codes.npz and pictures.npz of a run, and gives the codes.
+
+    Args:
+        points: number of rows to encode, drawn without replacement; all of them where there are fewer
+        image: row of the image whose traversals are drawn; the first drawn one unless given
+        seed: of the draw
+    """
+    import torch
+
+    from unbraid.encode import encode
+
+    table = data.test or data
+    if image is not None and not 0 <= image < len(table):
+        raise UserError(f"there is no image {image}: {table.name} has the rows 0 to {len(table) - 1}")
+    codes = encode(method, data, points=points, seed=seed)
+    examples = np.concatenate([codes.rows[:1] if image is None else [image], codes.rows[1:EXAMPLES]]).astype(np.int64)
+    trained = Trained(method, table, table.background or data.background, examples, seed)
+    problems = problems_of(codes)
+    with torch.no_grad():
+        codes = replace(codes, extra={n: a for problem in problems for n, a in problem.arrays(trained, codes).items()})
+        pictures = {name: drawn for problem in problems for name, drawn in problem.pictures(trained, codes).items()}
+    for problem in problems:
+        for name, content in problem.files(trained, codes).items():
+            write(run.path / name, content)
+    if pictures:
+        run.write_arrays("pictures.npz", **pictures)
+    run.write_arrays(FILE, **codes.arrays())  # last: where it is, all is there
+    return codes
+
+
+def score(
+    run: Run,
+    *,
+    block: str | None = None,
+    metrics: Sequence[str] | None = None,
+    seed: int = 0,
+    options: Options | None = None,
+) -> dict[str, Score]:
+    """Scores the codes of a run and adds to its scores.json.
+
+    Metrics that need the model are taken of the run's method and data set, which are loaded again.
+
+    Args:
+        block: of the code; the first unless given
+        metrics: their names; unless given, the default suite and all scores of the run's kinds of problem
+        seed: of whatever the metrics draw
+        options: keyword arguments of a metric, by its name
+    """
+
+    def loaded() -> tuple[Method[Any], Table]:
+        from unbraid.train.load import load_data, load_run
+
+        return load_run(run.path), load_data(run.plan.data, **run.plan.data_arguments)
+
+    of_model = metrics is not None and set(metrics) <= set(catalogue.of_models())
+    codes = None if of_model else read_codes(run)
+    scores = _scores(codes, metrics, options, seed=seed, block=block, loaded=loaded, where=str(run.path))
+    run.write_json("scores.json", run.scores() | {name: value.as_dict() for name, value in scores.items()})
+    return scores
+
+
+def score_file(
+    path: Path | str,
+    *,
+    block: str | None = None,
+    metrics: Sequence[str] | None = None,
+    seed: int = 0,
+    options: Options | None = None,
+) -> dict[str, Score]:
+    """Scores an npz file with the arrays `codes` [n, d] (or `codes_<block>`) and `factors` [n, k].
+
+    Args:
+        block: of the code; the first unless given
+        metrics: their names; unless given, the default suite and all scores of the file's kinds of problem
+        seed: of whatever the metrics draw
+        options: keyword arguments of a metric, by its name
+    """
+    arrays = read_arrays(Path(path))
+    codes = Codes.from_arrays(arrays, str(path))
+    if "factors" not in arrays:
+        raise UserError(f"{path} has no array 'factors' [n, k]: there is nothing to score the codes against")
+    return _scores(codes, metrics, options, seed=seed, block=block, loaded=None, where=str(path))
+
+
+def complete(run: Run, loaded: Loaded, points: int | None, *, image: int | None = None, suite: bool = False) -> None:
+    """Codes, pictures and scores of a trained run, where they are missing or asked for otherwise.
+
+    Args:
+        loaded: gives the method and its data
+        points: images to encode; as many as before unless given
+        image: row of the image to traverse; encodes again
+        suite: complete the default suite where a few metrics have been taken alone
+    """
+    before = len(read_codes(run).rows) if (run.path / FILE).exists() else None
+    if before is None or image is not None or points is not None:
+        method, table = loaded()
+        wanted = min(points or before or POINTS, len(table.test or table))
+        if wanted != before or image is not None:
+            represent(run, method, table, points=wanted, image=image)
+        if wanted != before:
+            (run.path / "scores.json").unlink(missing_ok=True)
+    if not (run.path / "scores.json").exists() or (suite and not _has_suite(run)):
+        try:
+            score(run)
+        except UserError as error:
+            warnings.warn(f"there are no scores: {error}", stacklevel=2)
+
+
+def take_scores(
+    codes: Codes | None,
+    wanted: Options,
+    *,
+    seed: int = 0,
+    block: str | None = None,
+    bootstrap: int = 50,
+    jobs: int = 0,
+    loaded: Loaded | None = None,
+    where: str = "",
+) -> dict[str, Score]:
+    """The scores that are asked for; the first that cannot be had raises.
+
+    Args:
+        seed: of whatever the metrics draw
+        block: of the code; the first unless given
+        bootstrap: resamplings for the interval of a metric
+        jobs: threads; 0 uses every core
+        loaded: gives the method and its data, for metrics that need the model
+        where: the codes are from, for messages
+    """
+    scores: dict[str, Score] = {}
+    for label, options in wanted.items():
+        name, colon, own = label.partition(":")
+        if name in catalogue.of_models():
+            scores[label] = _of_model(name, options, seed, loaded, where)
+            continue
+        assert codes is not None
+        if name in available():
+            plain = {"block": block, "bootstrap": bootstrap, **options}
+            found = {name: Plain().tasks(codes, seed=seed, jobs=jobs)[name].take(**plain)}
+            found = {name: _of_block(score, block or codes.first) for name, score in found.items()}
+        else:
+            found = _of_problems(codes, name, options, seed, jobs)
+        scores |= {taken + colon + own: score for taken, score in found.items()}
+    return scores
+
+
+def check_metrics(wanted: Options) -> None:
+    """Refuses names that no run can be scored by, and options that a metric does not take."""
+    known = catalogue.entries("metrics")
+    for label, options in wanted.items():
+        name = label.partition(":")[0]
+        if name in OF_STUDIES:
+            raise UserError(f"{name} needs {OF_STUDIES[name]}")
+        if name in known:
+            catalogue.check(known[name], dict(options))
+        elif not any(problem.knows(name) for problem in PROBLEMS):
+            raise unknown("metric", name, (*known, *(problem.name for problem in PROBLEMS)))
+
+
+def evaluate(
+    run: Run, method: Method[Any], data: Table, wanted: dict[str, Any], *, threads: int, kept: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Encodes and scores a trained run as a study asks for it; gives what goes into its evaluation.json.
+
+    Args:
+        wanted: points, bootstrap, metrics with their options, measures
+        threads: of the metrics
+        kept: metrics with their options that an earlier evaluation of the same rows has taken
+    """
+    from unbraid.metrics.model.quantities import unsupervised_quantities
+
+    codes = represent(run, method, data, points=wanted["points"])
+    missing = {label: options for label, options in wanted["metrics"].items() if kept.get(label) != options}
+    if not codes.factors.shape[1]:
+        missing = {n: o for n, o in missing.items() if not _needs_factors(n)}
+    found = take_scores(
+        codes, missing, bootstrap=wanted["bootstrap"], jobs=threads, loaded=lambda: (method, data), where=str(run.path)
+    )
+    before = {label: value for label, value in run.scores().items() if label in kept}
+    run.write_json("scores.json", before | {label: value.as_dict() for label, value in found.items()})
+    measures = {
+        spec.rpartition(":")[2]: catalogue.load_object(spec)(run, method, data, codes)
+        for spec in wanted.get("measures", ())
+    }
+    quantities = unsupervised_quantities(method, data.test or data, codes.rows)
+    return {"quantities": quantities} | ({"measures": measures} if measures else {})
+
+
+def _needs_factors(label: str) -> bool:
+    name = label.partition(":")[0]
+    return name in available() and needs_factors(entry(name))
+
+
+def _scores(
+    codes: Codes | None,
+    metrics: Sequence[str] | None,
+    options: Options | None,
+    *,
+    seed: int,
+    block: str | None,
+    loaded: Loaded | None,
+    where: str,
+) -> dict[str, Score]:
+    """Those that are asked for, or all that there are."""
+    if codes is not None and block is not None and block not in codes.blocks:
+        named = ", ".join(codes.blocks)
+        plain = f"{where} has plain codes, which are not cut into blocks: leave out the block '{block}'"
+        raise UserError(f"{where} has no block '{block}'; it has: {named}" if named else plain)
+    if seed < 0:
+        raise UserError(f"the seed must be 0 or more, not {seed}")
+    if metrics is None:
+        assert codes is not None
+        return _all(codes, options or {}, seed=seed, block=block)
+    if not metrics:
+        raise UserError("no metric is named: leave --metrics out for all of them; 'unbraid list metrics' shows them")
+    if unasked := set(options or {}) - set(metrics):
+        raise UserError(f"options are given for '{unasked.pop()}', which is not among the metrics asked for")
+    wanted = {name: dict((options or {}).get(name, {})) for name in metrics}
+    check_metrics(wanted)
+    return take_scores(codes, wanted, seed=seed, block=block, loaded=loaded, where=where)
+
+
+def _all(codes: Codes, options: Options, *, seed: int, block: str | None) -> dict[str, Score]:
+    """The default suite, a metric that cannot be taken without a value; and all scores of the kinds of problem."""
+    check_metrics(options)
+    if unasked := set(options) - set(DEFAULT):
+        raise UserError(f"options are given for '{unasked.pop()}', which is not among the metrics asked for")
+    scores: dict[str, Score] = {}
+    for name in DEFAULT if _has_factors(codes) else ():
+        try:
+            scores |= take_scores(codes, {name: options.get(name, {})}, seed=seed, block=block)
+        except UserError as error:
+            undefined = Score(float("nan"), n=len(codes), warnings=(str(error),))
+            scores[name] = _of_block(undefined, block or codes.first)
+    for problem in problems_of(codes):
+        if problem.name != Plain.name:
+            scores |= {name: task.take() for name, task in problem.tasks(codes, seed=seed).items()}
+    return scores
+
+
+def _of_block(score: Score, block: str) -> Score:
+    return replace(score, params={**score.params, "block": block}) if block else score
+
+
+def _of_model(name: str, options: Mapping[str, Any], seed: int, loaded: Loaded | None, where: str) -> Score:
+    if loaded is None:
+        raise UserError(f"{name} needs the model, and {where} has codes alone: give a run's directory")
+    from unbraid.metrics.model.contract import measure
+
+    method, data = loaded()
+    return measure(method, data.test or data, metrics=[name], seed=seed, options={name: options})[name]
+
+
+def _of_problems(codes: Codes, name: str, options: Mapping[str, Any], seed: int, jobs: int) -> dict[str, Score]:
+    """The score of this name, or all that are made with this metric, or all of this kind of problem."""
+    known: list[str] = []
+    for problem in problems_of(codes):
+        if problem.name == Plain.name:
+            continue
+        tasks = problem.tasks(codes, seed=seed, jobs=jobs)
+        known += [problem.name, *tasks]
+        taken = {n: task for n, task in tasks.items() if name in (n, task.metric, problem.name)}
+        if taken:
+            return {n: task.take(**options) for n, task in taken.items()}
+    for problem in PROBLEMS:
+        if problem.knows(name) or name in problem.metrics:
+            raise UserError(f"{name} needs {problem.needs}")
+    raise unknown("metric", name, (*available(), *catalogue.of_models(), *known))
+
+
+def _has_suite(run: Run) -> bool:
+    """Whether the default suite is among the scores, or is not to be had of these codes."""
+    return not _has_factors(read_codes(run)) or set(DEFAULT) <= run.scores().keys()
+
+
+def _has_factors(codes: Codes) -> bool:
+    """Targets and backgrounds have no factors to tell apart where there is just a class."""
+    return bool(codes.factors.shape[1] > (0 if codes.background is None else 1))

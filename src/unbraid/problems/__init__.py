@@ -1,0 +1,17 @@
+"""The kinds of problem, each in one file. Nothing else branches on the name of a block."""
+
+from __future__ import annotations
+
+from unbraid.codes import Codes
+from unbraid.problems.classes import Classes
+from unbraid.problems.contract import Problem
+from unbraid.problems.plain import Plain
+from unbraid.problems.slices import Slices
+from unbraid.problems.two_sets import TwoSets
+
+PROBLEMS: tuple[Problem, ...] = (TwoSets(), Slices(), Classes(), Plain())  # in the order of their sections in a report
+
+
+def problems_of(codes: Codes) -> list[Problem]:
+    """Those that these codes are about."""
+    return [problem for problem in PROBLEMS if problem.applies(codes)]

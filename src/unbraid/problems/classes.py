@@ -1,0 +1,186 @@
+"""Classes in spite of nuisances: a code of the blocks p (predictive) and n (nuisance), or a classifier alone.
+
+group_accuracy    of the predictions, over groups of class and nuisance
+leakage           the gaps between blocks in a table of linear probes: class and nuisances from each block
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unbraid.codes import Arrays, Codes
+from unbraid.data.table import Product
+from unbraid.figures import svg
+from unbraid.metrics.contract import Score
+from unbraid.metrics.group_accuracy import group_accuracy
+from unbraid.metrics.plane import tsne_plane
+from unbraid.metrics.probe_table import probe_table
+from unbraid.problems.contract import Page, Pictures, Problem, Task, Trained, attempt, rng_of
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+PAIR = ("p", "n")
+CHANGED = 512  # rows of which each factor is changed
+POINTS = 800  # on a plane; t-SNE of more takes long
+FEWEST = 40  # rows for t-SNE
+ROWS = ("pairs", "drawn", "drawn after the swap", "[random p, n]", "[p, random n]")
+
+
+class Classes(Problem):
+    name = "classes"
+    scores = ("group_accuracy", "leakage")
+    metrics = ("group_accuracy",)
+    needs = "predictions of classes: a run of a method that classifies, such as cnn, vfae or swap_vae, on labelled data"
+
+    def applies(self, codes: Codes) -> bool:
+        return codes.label is not None and codes.background is None
+
+    def arrays(self, trained: Trained, codes: Codes) -> Arrays:
+        """moves_<block> [factors, d]: how far each latent moves when one factor alone changes."""
+        return _moves(trained, codes, np.random.default_rng((trained.seed, 1))) if _has_pair(codes) else {}
+
+    def pictures(self, trained: Trained, codes: Codes) -> Pictures:
+        """swapped [5, 2, n, c, h, w]: pairs under exchange of what they share."""
+        return _swapped(trained, codes, np.random.default_rng((trained.seed, 2))) if _has_pair(codes) else {}
+
+    def tasks(self, codes: Codes, *, seed: int, jobs: int = 0) -> dict[str, Task]:
+        found: dict[str, Task] = {}
+        if codes.predicted is not None:
+            meaning = "accuracy of the predicted classes; the worst group of class and nuisance among the parts"
+            found["group_accuracy"] = Task("group_accuracy", meaning, lambda **o: _group_accuracy(codes, seed, **o))
+        if _has_pair(codes):
+            meaning = (
+                "what each block tells of each factor, by linear probes: the mean gap, 0 if one block is better at all"
+            )
+
+            def leakage(**options: Any) -> Score:
+                given = {"pair": PAIR, "names": codes.factor_names, "jobs": jobs, **options}
+                rng = rng_of(seed, "leakage")
+                return attempt("leakage", meaning, lambda: probe_table(codes.means(), codes.factors, rng, **given))
+
+            found["leakage"] = Task("probe_table", meaning, leakage)
+        return found
+
+    def section(self, page: Page) -> str:
+        if not _has_pair(page.codes):
+            return ""
+        return _pairs_shown(page.pictures) + _moves_shown(page.codes) + _planes(page.codes)
+
+
+def _has_pair(codes: Codes) -> bool:
+    return codes.blocks.keys() >= set(PAIR)
+
+
+def _group_accuracy(codes: Codes, seed: int, **options: Any) -> Score:
+    assert codes.predicted is not None and codes.labels is not None
+    nuisances = np.zeros(len(codes), np.int64)
+    if codes.groups:
+        nuisances = codes.factors[:, [codes.factor_names.index(name) for name in codes.groups]]
+    return group_accuracy(codes.predicted, codes.labels, nuisances, rng_of(seed, "group_accuracy"), **options)
+
+
+def _moves(trained: Trained, codes: Codes, rng: np.random.Generator) -> Arrays:
+    """In standard deviations of each latent.
+
+    Where rows are digits painted in several ways a change of the digit is another digit in the same paint.
+    """
+    method, table, rows = trained.method, trained.table, codes.rows[:CHANGED]
+    if not isinstance(table, Product):
+        return {}
+    before = method.encode(trained.look(rows))
+    found = {block: np.zeros((len(table.axes), code.shape[1])) for block, code in before.items()}
+    for axis, size in enumerate(table.axes):
+        positions = table.positions(rows)
+        positions[:, axis] = (positions[:, axis] + rng.integers(1, max(size, 2), len(rows))) % size
+        others = table.find(positions)
+        there = np.flatnonzero(others >= 0)
+        if size < 2 or not len(there):
+            continue
+        after = method.encode(trained.look(others[there]))
+        for block, code in before.items():
+            spread = code.std(0).clamp(min=1e-6)
+            found[block][axis] = ((after[block] - code[there]).abs() / spread).mean(0).cpu().numpy()
+    return {f"moves_{block}": values for block, values in found.items()}
+
+
+def _swapped(trained: Trained, codes: Codes, rng: np.random.Generator) -> Pictures:
+    """Pairs that differ in one factor: as they are, drawn, drawn after the swap of all that they seem to share, from
+    [random p, n], and from [p, random n]; random codes are normal, as spread as the codes."""
+    import torch
+
+    from unbraid.encode import to_bytes
+    from unbraid.maths import gaussian
+    from unbraid.maths.exchange import alike, swap
+
+    method, table, rows = trained.method, trained.table, trained.examples
+    if "Pairs" not in table.gives:
+        return {}
+    k = np.ones(len(rows), np.int64)
+    x = trained.look(np.concatenate([rows, table.change(rows, k, rng)]))  # [2 n, c, h, w]
+    blocks = method.encode(x)
+    p, n = blocks["p"], blocks["n"]
+    posterior = method.posterior(x).get("n", (n, torch.zeros_like(n)))
+    (mu1, mu2), (log_var1, log_var2) = (part.chunk(2) for part in posterior)
+    same = alike(gaussian.kl(mu1, log_var1, mu2, log_var2), torch.from_numpy(k).to(n.device), 1.0)
+    whole = torch.ones(len(rows), p.shape[1], dtype=torch.bool, device=p.device)
+
+    def random(block: str) -> Tensor:
+        mean, spread = codes.blocks[block].codes.mean(0), codes.blocks[block].codes.std(0)
+        return torch.as_tensor(mean + spread * rng.normal(size=blocks[block].shape)).to(blocks[block])
+
+    drawn = [method.decode(code) for code in ({"p": p, "n": n}, {"p": swap(p, whole), "n": swap(n, same)})]
+    drawn += [method.decode({"p": random("p"), "n": n}), method.decode({"p": p, "n": random("n")})]
+    pictures = [picture for picture in drawn if picture is not None]
+    if len(pictures) < len(drawn):
+        return {}
+    return {"swapped": to_bytes(torch.stack([x, *pictures]).reshape(5, 2, len(rows), *x.shape[1:]))}
+
+
+def _pairs_shown(pictures: Pictures) -> str:
+    if "swapped" not in pictures:
+        return ""
+    rows = "".join(
+        f'<div class=latent><span>{name}</span><div><img alt="{name}" src="{svg.strip(first)}">'
+        f'<img alt="{name}" src="{svg.strip(second)}"></div></div>'
+        for name, (first, second) in zip(ROWS, pictures["swapped"], strict=True)
+    )
+    return (
+        f"<h2>Pairs, swapped</h2>{rows}"
+        '<p class="note">The two pictures of a pair, one below the other, differ in one factor. Swapped: p, and all of '
+        "n but the latent that differs most, come from the other picture; nothing should change. With a random p the "
+        "nuisances should stay and the class be lost, with a random n the class should stay.</p>"
+    )
+
+
+def _moves_shown(codes: Codes) -> str:
+    if "moves_p" not in codes.extra:
+        return ""
+    matrix = np.concatenate([codes.extra[f"moves_{block}"] for block in PAIR], 1).T  # [latents, factors]
+    latents = [f"{block}{i}" for block in PAIR for i in range(codes.blocks[block].width)]
+    return (
+        "<h2>What each factor moves</h2>"
+        + svg.heat_map(matrix, latents, list(codes.factor_names), "standard deviations")
+        + '<p class="note">Mean change of each latent when that factor alone changes. The class should move p, '
+        "nuisances n; latents of n that react to a known nuisance are those in which it is known.</p>"
+    )
+
+
+def _planes(codes: Codes) -> str:
+    """t-SNE of both blocks by class and by each nuisance that makes groups (van der Maaten and Hinton, JMLR 2008)."""
+    shown = [str(codes.label), *(name for name in codes.groups if name != codes.label)]
+    text = ""
+    for block in PAIR:
+        space: NDArray[np.float64] = codes.blocks[block].codes[:POINTS].astype(np.float64)
+        if len(space) < FEWEST or not space.std(0).max() > 0:
+            continue
+        plane = tsne_plane(space, seed=0)
+        for name in shown:
+            values = codes.factor(name)[: len(plane)]
+            groups = {f"{name} {value}": plane[values == value] for value in np.unique(values)}
+            text += f"<h3>{block} by {name}</h3>" + svg.scatter({"": plane[:0], **groups})
+    note = '<p class="note">t-SNE of each block. p should fall into classes and show no nuisance; n the reverse.</p>'
+    return f"<h2>Both blocks on a plane</h2>{text}{note}" if text else ""

@@ -1,0 +1,193 @@
+"""The record of a reproduction: claims with verdicts and tables, as a page for people and as JSON for programs."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import t
+
+from unbraid.train.run import commit, write
+
+Verdict = Literal["shown", "not shown", "unclear"]
+VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
+INDEX = "# What we found"
+Numbers = NDArray[np.float64]  # [seeds]
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What a paper says, and what came out here."""
+
+    id: str
+    paper: str  # the claim, with the paper's numbers
+    ours: str  # what we measured, in words and numbers
+    low: float | None  # interval of the number that decides
+    high: float | None
+    seeds: int
+    verdict: Verdict
+    note: str = ""  # why it failed or cannot be told, where it did
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows under a heading; numbers are rounded when the page is written."""
+
+    title: str
+    columns: list[str]
+    rows: list[list[Any]]
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Record:
+    title: str
+    about: str  # what was run, at which size, and how that differs from the paper
+    command: str
+    seconds: float  # of all runs together, one thread each; of one that was stopped, since it went on
+    claims: list[Claim]
+    tables: list[Table]
+    pictures: list[tuple[str, str]] = field(default_factory=list)  # caption, path relative to the page
+
+
+def positive(low: float, high: float) -> Verdict:
+    """A difference or a correlation that should be above zero, by its interval."""
+    return "shown" if low > 0 else "not shown" if high < 0 else "unclear"
+
+
+def interval(margins: Numbers) -> tuple[float, float]:
+    """Student's t over seeds; nothing for a single one."""
+    n, mean = len(margins), float(margins.mean())
+    if n < 2:
+        return math.nan, math.nan
+    reach = float(t.ppf(0.975, n - 1) * margins.std(ddof=1) / n**0.5)
+    return mean - reach, mean + reach
+
+
+def judge(
+    id: str, paper: str, ours: str, *margins: Numbers, note: str = "", notes: Mapping[str, str] | None = None
+) -> Claim:
+    """A claim that holds when every margin is above zero; the interval shown is that of the margin that decides.
+
+    Args:
+        note: told whatever the verdict
+        notes: claim -> what was found when it was looked into; told where the claim is not shown
+    """
+    found = [interval(np.asarray(margin, float)) for margin in margins]
+    return decide(id, paper, ours, found, min(len(m) for m in margins), note=note, notes=notes)
+
+
+def decide(
+    id: str,
+    paper: str,
+    ours: str,
+    found: Sequence[tuple[float, float]],
+    seeds: int,
+    *,
+    note: str = "",
+    notes: Mapping[str, str] | None = None,
+) -> Claim:
+    """The same by intervals of the margins."""
+    verdicts = [positive(*pair) for pair in found]
+    verdict = next(v for v in ("not shown", "unclear", "shown") if v in verdicts)
+    deciding = min(pair for pair, own in zip(found, verdicts, strict=True) if own == verdict)
+    why = "" if verdict == "shown" else (notes or {}).get(id, "")
+    return Claim(id, paper, ours, *deciding, seeds, verdict, f"{note} {why}".strip())
+
+
+def publish(record: Record, folder: Path, name: str, begun: Sequence[str] = ()) -> None:
+    """Writes NAME.md and NAME.json, and README.md that lists all records of the folder.
+
+    Args:
+        begun: commits at which the runs were begun
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    plain = asdict(record) | {"commit": commit(), "begun": list(begun)}
+    write(folder / f"{name}.json", (json.dumps(_finite(plain), indent=2) + "\n").encode())
+    write(folder / f"{name}.md", _page(record, begun).encode())
+    index = folder / "README.md"
+    if not index.exists() or index.read_text().startswith(INDEX):  # somebody else's is left alone
+        write(index, _index(folder).encode())
+
+
+def _index(folder: Path) -> str:
+    rows = []
+    for path in sorted(folder.glob("*.json")):
+        told = json.loads(path.read_text())
+        if not {"title", "claims", "command", "seconds"} <= told.keys():
+            continue
+        verdicts = [claim["verdict"] for claim in told["claims"]]
+        page = f"[{told['title']}]({path.stem}.md)"
+        rows.append([page, f"`{told['command']}`", told["seconds"] / 3600, *(verdicts.count(v) for v in VERDICTS)])
+    lines = [
+        INDEX,
+        "",
+        "The claims of the papers beside our numbers, at sizes that fit two cores. A page says what was run, how that "
+        "differs from the paper, and what was found where a claim does not hold. Files are taken from the data root "
+        "([UNBRAID_DATA](../data_files.md)), and a command says which it lacks: all but `unsupervised` need MNIST "
+        "(`unbraid data fetch mnist`), and `contrastive` and `subembeddings` photographs of CIFAR-10 besides.",
+        "",
+        *_markdown(["record", "command", "hours of one core", *VERDICTS], rows),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _page(record: Record, begun: Sequence[str]) -> str:
+    told = [f"{sum(c.verdict == v for c in record.claims)} {v}" for v in VERDICTS]
+    lines = [
+        f"# {record.title}",
+        "",
+        record.about.strip(),
+        "",
+        f"Made by `{record.command}` at commit `{commit()}`{_begun(begun)}; {record.seconds / 3600:.1f} hours of one "
+        f"core. Claims: {', '.join(told)}.",
+        "",
+        "## Claims",
+        "",
+    ]
+    header = ["id", "the paper", "here", "interval", "seeds", "verdict"]
+    rows = [
+        [c.id, c.paper, c.ours + (f". {c.note.strip()}" if c.note else ""), _interval(c), c.seeds, f"**{c.verdict}**"]
+        for c in record.claims
+    ]
+    lines += _markdown(header, rows)
+    for table in record.tables:
+        lines += ["", f"## {table.title}", "", *_markdown(table.columns, table.rows)]
+        lines += ["", table.note] if table.note else []
+    for caption, path in record.pictures:
+        lines += ["", f"![{caption}]({path})", "", caption]
+    return "\n".join(lines) + "\n"
+
+
+def _begun(commits: Sequence[str]) -> str:
+    others = [name for name in commits if name != commit()]
+    return f" from runs begun at {', '.join(f'`{name}`' for name in others)}" if others else ""
+
+
+def _interval(claim: Claim) -> str:
+    return "" if claim.low is None or claim.high is None else f"{claim.low:.3g} to {claim.high:.3g}"
+
+
+def _markdown(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> list[str]:
+    body = [[_cell(value) for value in row] for row in rows]
+    return [f"| {' | '.join(line)} |" for line in [list(columns), ["---"] * len(columns), *body]]
+
+
+def _cell(value: Any) -> str:
+    if value is None or (isinstance(value, float) and not math.isfinite(value)):
+        return ""
+    return (f"{value:.3g}" if isinstance(value, float) else str(value)).replace("|", "\\|")
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _finite(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -1,0 +1,228 @@
+"""An experiment is a folder: a plan of runs, the claims that they decide, figures and notes. This runs one to its page.
+
+study.py     `study = Study(...)`, or `studies = {name: Study(...)}` for several; `quick`, the same in a size
+             of minutes (made from the study unless given); `needs`, files in the data root
+claims.py    `record(found: Found) -> Record`
+notes.md     what the page says of the experiment, and under a heading for each claim what was found when it failed
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import re
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from unbraid.data.io.paths import data_root
+from unbraid.errors import UserError
+from unbraid.study.claims import Numbers, Record, publish
+from unbraid.study.plan import Evaluation, Job, Point, Study
+from unbraid.study.run import Resources, pending, run_jobs
+from unbraid.study.store import open_store
+from unbraid.train.run import Run
+
+QUICK_STEPS, QUICK_POINTS = 12, 300
+
+
+@dataclass(frozen=True)
+class Result:
+    """What was found of one run."""
+
+    label: str
+    data: str
+    seed: int
+    steps: int
+    arguments: dict[str, Any]  # of method, data set and sampler
+    scores: dict[str, dict[str, Any]]
+    measures: dict[str, Any]
+    seconds: float  # of one core, in training and evaluation
+    path: Path
+
+
+class Results(Sequence[Result]):
+    """Runs, ordered by seed."""
+
+    def __init__(self, results: Sequence[Result]) -> None:
+        self._results = sorted(results, key=lambda result: result.seed)
+
+    def __len__(self) -> int:
+        return len(self._results)
+
+    def __getitem__(self, place: Any) -> Any:
+        return self._results[place]
+
+    def __iter__(self) -> Iterator[Result]:
+        return iter(self._results)
+
+    def where(self, **wanted: Any) -> Results:
+        """The runs that have these values: label, data, seed, steps, or an argument."""
+
+        def has(result: Result, name: str, value: Any) -> bool:
+            known = vars(result) if name in ("label", "data", "seed", "steps") else result.arguments
+            return bool(known.get(name) == value)
+
+        return Results([r for r in self if all(has(r, name, value) for name, value in wanted.items())])
+
+    def values(self, *path: str) -> Numbers:
+        """One number of each run: what stands at the end of a path of keys, the first where it is a list.
+
+        The path begins with the name of a score or of a measure; a score by itself is its value.
+        """
+        return np.array([_number({**r.measures, **r.scores}, path) for r in self])
+
+    def labels(self, **wanted: Any) -> list[str]:
+        return list(dict.fromkeys(r.label for r in self.where(**wanted)))
+
+
+def _number(known: Mapping[str, Any], path: tuple[str, ...]) -> float:
+    value: Any = known
+    for step in path:
+        value = value.get(step) if isinstance(value, Mapping) else None
+    if isinstance(value, Mapping):
+        value = value.get("value")
+    value = value[0] if isinstance(value, list) and value else value
+    return float("nan") if value is None else float(value)
+
+
+@dataclass(frozen=True)
+class Found:
+    """All that the page of an experiment is made of."""
+
+    results: Results
+    folders: dict[str, Path]  # of the runs of each study
+    pictures: Path  # a folder for pictures, beside the page
+    notes: dict[str, str]  # by claim; '' is what the page says of the experiment
+    command: str
+
+    @property
+    def seconds(self) -> float:
+        return sum(result.seconds for result in self.results)
+
+
+def reproduce(folder: Path, *, out: Path, runs: Path, resources: Resources, quick: bool = False) -> Path:
+    """Does the runs of an experiment that are missing, and writes its page; gives the page's path.
+
+    Args:
+        out: folder of the page
+        runs: folder of the runs
+        resources: what runs may use
+        quick: the smallest size, to see that all works
+    """
+    folder = folder.resolve()
+    plan = _module(folder, "study")
+    _check_needs(getattr(plan, "needs", ()))
+    studies = _studies(plan, quick, folder)
+    found: list[Result] = []
+    folders = {name: runs / name if name else runs for name in studies}
+    for name, jobs in studies.items():
+        place = str(folders[name])
+        failures = run_jobs(
+            pending(jobs, place, retry_failed=True), jobs, place, title=folder.name, resources=resources
+        )
+        if failures:
+            run, reason = next(iter(failures.items()))
+            raise UserError(f"{len(failures)} of {len(jobs)} runs failed, the first because {reason} ({place}/{run})")
+        found += gather(jobs, folders[name])
+    command = f"unbraid reproduce {folder.parent.name}/{folder.name}" + (" --quick" if quick else "")
+    pictures = out / folder.name
+    pictures.mkdir(parents=True, exist_ok=True)
+    everything = Found(Results(found), folders, pictures, read_notes(folder / "notes.md"), command)
+    record: Record = _module(folder, "claims").record(everything)
+    publish(record, out, folder.name, commits(found))
+    return out / f"{folder.name}.md"
+
+
+def gather(jobs: Sequence[Job], folder: Path) -> list[Result]:
+    """What was found of each run of a plan."""
+    store = open_store(str(folder))
+    evaluations = {name: json_of(content) for name, content in store.read_all("evaluation.json").items()}
+    return [_result(job, folder / job.name, evaluations[job.name]) for job in jobs]
+
+
+def _result(job: Job, path: Path, evaluation: dict[str, Any]) -> Result:
+    return Result(
+        label=job.label,
+        data=job.plan.data,
+        seed=job.plan.seed,
+        steps=job.plan.steps,
+        arguments={**job.arguments, "start": job.plan.start},
+        scores=Run(path).scores(),
+        measures=evaluation.get("measures", {}),
+        seconds=sum(value or 0.0 for value in evaluation["seconds"].values()),
+        path=path,
+    )
+
+
+def json_of(content: bytes) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(content)
+    return found
+
+
+def commits(found: Sequence[Result]) -> list[str]:
+    """Those at which the runs were begun, in their order."""
+    begun = [Run(result.path).config.get("commit") for result in found]
+    return list(dict.fromkeys(name for name in begun if name))
+
+
+def read_notes(path: Path) -> dict[str, str]:
+    """The text under each heading '## name' of a file, in one line each; '' is the text before the first."""
+    text = path.read_text() if path.exists() else ""
+    parts = re.split(r"^## +(.+)$", text, flags=re.MULTILINE)
+    lines = {"": parts[0], **dict(zip(parts[1::2], parts[2::2], strict=True))}
+    return {name.strip(): " ".join(part.split()) for name, part in lines.items()}
+
+
+def smaller(study: Study) -> Study:
+    """The same runs in the smallest size: one seed, a few steps, a few rows."""
+
+    def small(point: Point) -> Point:
+        steps = {"steps": min(QUICK_STEPS, point.get("steps", QUICK_STEPS))}
+        given = point.get("evaluation")
+        few = {"evaluation": replace(given, points=min(QUICK_POINTS, given.points))} if given else {}
+        start = {"start": {**point["start"], **steps}} if "start" in point else {}
+        return {**point, **steps, **few, **start}
+
+    first: dict[str, Point] = {}
+    for point in study.runs:
+        key = repr({n: v for n, v in small(point).items() if n not in ("seed", "steps", "evaluation")})
+        first.setdefault(key, small(point))
+    own = Evaluation(points=min(QUICK_POINTS, study.points))
+    return replace(study, runs=list(first.values()), points=own.points)
+
+
+def _studies(plan: Any, quick: bool, folder: Path) -> dict[str, list[Job]]:
+    given: Any = getattr(plan, "studies", None) or {"": getattr(plan, "study", None)}
+    if quick:
+        own: Any = getattr(plan, "quick", None)
+        given = {name: smaller(study) for name, study in given.items()} if own is None else own
+        given = given if isinstance(given, Mapping) else {"": given}
+    for study in given.values():
+        if not isinstance(study, Study):
+            raise UserError(
+                f"{folder / 'study.py'} must define 'study = Study(...)' or 'studies = {{name: Study(...)}}'"
+            )
+    return {name: study.jobs(folder) for name, study in given.items()}
+
+
+def _check_needs(needs: Sequence[str]) -> None:
+    root = data_root()
+    missing = [name for name in needs if not any((root / part).exists() for part in name.split("|"))]
+    if missing:
+        listed = ", ".join(name.replace("|", " or ") for name in missing)
+        raise UserError(f"{root} needs {listed}: set UNBRAID_DATA to a folder that has them, or `unbraid data fetch`")
+
+
+def _module(folder: Path, name: str) -> Any:
+    """A file of the experiment as a module of a package with the folder's name, so that files can import each other."""
+    if not (folder / f"{name}.py").is_file():
+        raise UserError(f"{folder} is no experiment: it has no {name}.py")
+    place = str(folder.parent)
+    if place not in sys.path:
+        sys.path.insert(0, place)
+    return importlib.import_module(f"{folder.name}.{name}")

@@ -1,0 +1,164 @@
+"""The verdicts follow the numbers: made-up studies in which a claim holds, and in which it does not."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from unbraid.reproduce import unsupervised
+from unbraid.reproduce.results import Claim, Record, Table, positive, publish
+from unbraid.reproduce.unsupervised_figures import draw
+from unbraid.reproduce.unsupervised_more import capacity_claim, impossibility_claim
+
+from unbraid.train.run import Plan, Run
+
+OBJECTIVES = ["annealed_vae", "beta_vae", "beta_tcvae", "dip_vae dip_variant=i", "dip_vae dip_variant=ii", "factor_vae"]
+
+
+def runs(*, setting: float, noise: float, trend: float = 1.0, seed: int = 0) -> pd.DataFrame:
+    """Scores made of a part that the setting decides and of noise; pairs of metrics share their noise."""
+    rng = np.random.default_rng(seed)
+    rows = []
+    luck = rng.standard_normal((len(OBJECTIVES), 3))
+    for data, objective, level, run in product(["dsprites", "shapes3d"], OBJECTIVES, range(3), range(4)):
+        base = setting * luck[OBJECTIVES.index(objective), level]
+        first, second, odd = noise * rng.standard_normal(3)
+        own = {m: 0.1 * noise * rng.standard_normal() for m in unsupervised.METRICS}
+        quantities = {q: float(rng.standard_normal()) for q in unsupervised.UNSUPERVISED}
+        quantities |= {
+            "total_correlation.sampled": -trend * level + 0.3 * rng.standard_normal(),
+            "total_correlation.mean": trend * level + 0.3 * rng.standard_normal(),
+        }
+        scores = {
+            "beta_vae_score": base + first, "factor_vae_score": base + first, "mig": base + second,
+            "dci": base + second, "sap": base + first + second, "modularity": odd,
+        }  # fmt: skip
+        rows.append(
+            {"data": data, "objective": objective, "strength": float(level), "seed": run, "udr": rng.standard_normal()}
+            | {m: value + own[m] for m, value in scores.items()}
+            | quantities
+            | {"efficiency": rng.standard_normal()}
+        )
+    return pd.DataFrame(rows)
+
+
+@pytest.fixture(autouse=True)
+def few_replicates(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(unsupervised, "REPLICATES", 20)
+
+
+def verdicts(table: pd.DataFrame) -> dict[str, Claim]:
+    return {claim.id: claim for claim in unsupervised.study_claims(table, np.random.default_rng(0))}
+
+
+def test_claims_are_shown_where_they_hold() -> None:
+    found = verdicts(runs(setting=0.5, noise=1.0))
+    for name in ("001-1 (sampled)", "001-1 (mean)", "001-2", "001-3", "001-4", "001-5", "001-7"):
+        assert found[name].verdict == "shown", found[name]
+    assert "agrees least is modularity" in found["001-2"].ours
+
+
+def test_claims_are_not_shown_where_they_do_not_hold() -> None:
+    found = verdicts(runs(setting=3.0, noise=0.01, trend=-1.0))
+    assert found["001-1 (sampled)"].verdict == "not shown"
+    assert found["001-1 (mean)"].verdict == "not shown"
+    assert found["001-3"].verdict != "shown"  # the seed decides nothing
+    assert found["001-4"].verdict != "shown"
+    efficient = runs(setting=0.5, noise=1.0)
+    efficient["efficiency"] = efficient[unsupervised.METRICS].mean(axis=1)
+    assert verdicts(efficient)["001-7"].verdict == "not shown"
+
+
+def test_a_trend_that_a_third_of_the_objectives_contradict_is_unclear() -> None:
+    table = runs(setting=0.5, noise=1.0)
+    contrary = table["objective"].isin(["factor_vae", "dip_vae dip_variant=i"])
+    assert contrary.any()
+    table.loc[contrary, "total_correlation.sampled"] *= -1
+    assert verdicts(table)["001-1 (sampled)"].verdict == "unclear"
+
+
+def test_the_theorem_is_shown_by_numbers() -> None:
+    claim = impossibility_claim()
+    assert claim.verdict == "shown", claim.ours
+
+
+SIZES = {"shape": 3, "scale": 2, "orientation": 4, "posX": 4, "posY": 4}
+Stages = tuple[dict[str, float], dict[str, float], dict[str, float]]  # after 100, 200 and 300 steps
+EARLY = {"posX": 1.0, "posY": 1.0}  # factor that a latent holds -> nats that the latent has
+
+
+def capacity(folder: Path, seeds: Sequence[Stages]) -> Claim:
+    """The claim of runs with what they hold at each stage, for each seed; all factors are independent."""
+    factors = np.stack(np.meshgrid(*map(np.arange, SIZES.values()), indexing="ij"), -1).reshape(-1, 5)
+    rows = []
+    for seed, stages in enumerate(seeds):
+        for steps, held in zip((100, 200, 300), stages, strict=True):
+            run = Run.create(folder, Plan("annealed_vae", {}, "dsprites", {}, {}, steps, 64, seed))
+            codes = np.stack([factors[:, list(SIZES).index(name)] for name in held] or [0 * factors[:, 0]], 1)
+            kl = np.array([*held.values()] or [0.0])
+            run.write_arrays(
+                "codes.npz", codes_z=codes.astype(float), kl_z=kl, factors=factors, factor_names=np.array(list(SIZES))
+            )
+            rows.append({"run": run.path.name, "steps": steps, "seed": seed})
+    return capacity_claim(pd.DataFrame(rows[::-1]), folder)
+
+
+def test_the_position_is_known_before_the_other_factors_or_not(tmp_path: Path) -> None:
+    """Each position has log 4 nats, the shape log 3; a latent of less than 0.1 nats tells nothing."""
+    later = {**EARLY, "orientation": 1.0}
+    claim = capacity(tmp_path / "a", [({"shape": 0.09}, EARLY, later), ({}, {"posX": 0.11, "shape": 1.0}, later)])
+    assert (claim.verdict, claim.seeds) == ("unclear", 2)
+    assert (claim.low, claim.high) == pytest.approx((np.log(2) - np.log(3), np.log(4)), abs=1e-9)
+    assert claim.ours.endswith("factor: +0.00 at step 100, +0.49 at step 200, +0.00 at step 300")
+    cases: dict[str, list[Stages]] = {
+        "shown": [({}, EARLY, later), ({}, {"posX": 1.0}, {})],
+        "not shown": [({"scale": 1.0}, EARLY, EARLY)] * 2,
+        "unclear": [({}, {}, {})],
+        "shown, since a mean of .17 nats is nothing": [({"scale": 1.0}, EARLY, later), *[({}, EARLY, later)] * 3],
+        "unclear, since a mean of .35 nats decides": [({}, {"posX": 1.0}, EARLY), ({}, {}, EARLY)],
+    }
+    for told, seeds in cases.items():
+        assert capacity(tmp_path / told, seeds).verdict == told.split(",")[0]
+
+
+def test_an_interval_decides() -> None:
+    assert (positive(0.1, 0.2), positive(-0.2, -0.1), positive(-0.1, 0.1)) == ("shown", "not shown", "unclear")
+
+
+def test_a_record_is_published_as_page_and_json(tmp_path: Path) -> None:
+    table = runs(setting=0.5, noise=1.0)
+    claims = [Claim("001-x", "a | b", "c", float("nan"), 1.0, 3, "unclear", "why")]
+    pictures = draw(table, unsupervised.METRICS, tmp_path / "unsupervised")
+    record = Record("Title", "About", "unbraid reproduce x", 7200.0, claims, [Table("T", ["a"], [[0.12345]])], pictures)
+    publish(record, tmp_path, "x", ["abc", "def"])
+    content = json.loads((tmp_path / "x.json").read_text())
+    assert content["claims"][0]["low"] is None
+    assert {"claims", "tables", "command", "commit", "seconds"} <= content.keys()
+    page = (tmp_path / "x.md").read_text()
+    assert "from runs begun at `abc`, `def`; 2.0 hours of one core" in page
+    assert content["begun"] == ["abc", "def"]
+    assert "| 001-x | a \\| b | c. why |" in page
+    assert "| 0.123 |" in page
+    for _, path in pictures:
+        assert (tmp_path / path).stat().st_size > 5000
+        assert f"]({path})" in page
+
+
+def test_records_of_a_folder_are_listed_beside_nobody_s_readme(tmp_path: Path) -> None:
+    claims = [Claim(f"001-{v}", "a", "b", 0.0, 1.0, 3, v) for v in ("shown", "unclear", "unclear")]
+    for name in "xy":
+        publish(Record(f"Title {name}", "", "unbraid reproduce x", 5400.0, claims, []), tmp_path / "ours", name)
+    (tmp_path / "ours/other.json").write_text("{}")
+    publish(Record("Title y", "", "unbraid reproduce y", 5400.0, claims[:1], []), tmp_path / "ours", "y")
+    index = (tmp_path / "ours/README.md").read_text()
+    assert "| [Title x](x.md) | `unbraid reproduce x` | 1.5 | 1 | 0 | 2 |" in index
+    assert "| [Title y](y.md) | `unbraid reproduce y` | 1.5 | 1 | 0 | 0 |" in index
+    (tmp_path / "theirs").mkdir()
+    (tmp_path / "theirs/README.md").write_text("mine")
+    publish(Record("Title", "", "unbraid reproduce x", 5400.0, claims, []), tmp_path / "theirs", "x")
+    assert (tmp_path / "theirs/README.md").read_text() == "mine"

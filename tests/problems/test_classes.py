@@ -1,0 +1,114 @@
+"""A run on labelled data: predictions, groups, leakage, what each factor moves, pictures under swap, report."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from tests.toys import Squares
+from unbraid.api import build, fit, load_run, report, represent
+from unbraid.codes import Block, Codes
+from unbraid.evaluate import score, take_scores
+from unbraid.methods.swap_vae import SwapVAE
+from unbraid.train.run import Run
+
+
+class Labelled(Squares):
+    """Squares without a background, in groups of light."""
+
+    name = "squares_in_groups"
+    groups = ("light",)
+    fixed = ("side",)
+
+    def __init__(self) -> None:
+        self.dim = False
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    table = Labelled()
+    method = build("swap_vae", table, width=4, predictive=3, nuisance=5)
+    run = fit(method, table, steps=60, batch=32, out=str(tmp_path_factory.mktemp("runs")), show=False)
+    represent(run, method, table, points=768)
+    score(run, metrics=["classes"])
+    report(run)
+    return run
+
+
+def test_predictions_are_the_classifier_s_on_the_code_p(run: Run) -> None:
+    codes, method = run.arrays("codes.npz"), load_run(run.path)
+    assert isinstance(method, SwapVAE)
+    assert method.classifier is not None
+    with torch.no_grad():
+        p = torch.from_numpy(codes["codes_p"])
+        expected = method.classifier(p / p.norm(dim=1, keepdim=True)).argmax(-1).numpy()
+    np.testing.assert_array_equal(codes["predicted"], expected)
+    assert (str(codes["label"]), codes["groups"].tolist()) == ("side", ["light"])
+
+
+def test_accuracy_and_its_worst_group_are_counted_from_the_file(run: Run) -> None:
+    codes, scores = run.arrays("codes.npz"), run.scores()
+    side, light = codes["factors"][:, 2], codes["factors"][:, 3]
+    right = codes["predicted"] == side
+    cells = [right[(side == a) & (light == b)] for a in range(3) for b in range(4)]
+    assert scores["group_accuracy"]["value"] == pytest.approx(right.mean())
+    assert scores["group_accuracy"]["parts"]["worst"] == pytest.approx(min(cell.mean() for cell in cells))
+    least = min(right[light == b].mean() for b in range(4))
+    assert scores["group_accuracy"]["parts"]["worst_nuisance"] == pytest.approx(least)
+
+
+def test_leakage_finds_the_class_in_the_block_that_has_it() -> None:
+    rng = np.random.default_rng(0)
+    factors = rng.integers(0, 3, (600, 2))
+    blocks = {"n": np.eye(3)[factors[:, 1]] + 0.1 * rng.normal(size=(600, 3)), "p": np.eye(3)[factors[:, 0]]}
+    codes = Codes({n: Block(b) for n, b in blocks.items()}, np.arange(600), factors, ("class", "nuisance"), "class")
+    found = take_scores(codes, {"classes": {}})
+    assert set(found) == {"leakage"}
+    table = found["leakage"].parts["accuracy"]
+    assert table["p"]["class"] > 0.95
+    assert table["n"]["nuisance"] > 0.95
+    assert max(table["p"]["nuisance"], table["n"]["class"]) < 0.5
+    assert found["leakage"].value > 0.5
+
+
+def test_moves_are_changes_of_the_code_when_one_factor_changes(run: Run) -> None:
+    codes, method, table = run.arrays("codes.npz"), load_run(run.path), Labelled()
+    values = np.random.default_rng(7).integers(0, table.sizes, (3000, 4))
+    other = values.copy()
+    other[:, 3] = (values[:, 3] + np.random.default_rng(8).integers(1, 4, 3000)) % 4
+    with torch.no_grad():
+        before, after = (method.encode(torch.from_numpy(table.render(v)) / 255)["n"].numpy() for v in (values, other))
+    expected = np.abs(after - before).mean(0) / before.std(0)
+    assert codes["moves_n"].shape == (4, 5)
+    np.testing.assert_allclose(codes["moves_n"][3], expected, rtol=0.25, atol=0.05)
+
+
+def test_pictures_under_swap_keep_the_dimension_that_changed(run: Run) -> None:
+    """From the codes of the pair: p and all of n but the dimension of largest KL come from the other image."""
+    pictures, method = run.arrays("pictures.npz"), load_run(run.path)
+    swapped = pictures["swapped"]
+    assert swapped.shape == (5, 2, 10, 1, 12, 12)
+    x1, x2 = (torch.from_numpy(part).float() / 255 for part in swapped[0])
+    with torch.no_grad():
+        (m1, v1), (m2, v2) = (method.posterior(x)["n"] for x in (x1, x2))
+        kl = 0.5 * ((m1 - m2) ** 2 / v2.exp() + (v1 - v2).exp() - 1 + v2 - v1)
+        n = m2.clone()
+        for i, j in enumerate(kl.argmax(1)):
+            n[i, j] = m1[i, j]
+        drawn = method.decode({"p": method.encode(x2)["p"], "n": n})
+    assert drawn is not None
+    assert np.abs(swapped[2, 0] - 255 * drawn.numpy()).max() <= 1
+
+
+def test_the_report_shows_the_blocks(run: Run) -> None:
+    page = (run.path / "report.html").read_text()
+    for part in (
+        "Pairs, swapped",
+        "[random p, n]",
+        "What each factor moves",
+        "p by side",
+        "n by light",
+        "<td>leakage</td>",
+    ):
+        assert part in page, part

@@ -1,0 +1,108 @@
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from unbraid.codes import Block, Codes
+from unbraid.evaluate import take_scores
+from unbraid.metrics.contract import Score
+
+N = 600
+
+
+Blocks = dict[str, NDArray[np.float64]]
+
+
+def compare(
+    target: Blocks, background: Blocks, labels: NDArray[np.int64] | None, spread: tuple[Blocks, Blocks]
+) -> dict[str, Score]:
+    """All scores of two sets, from arrays."""
+    codes = [
+        Codes({n: Block(b, scale=scale.get(n)) for n, b in part.items()}, np.arange(N), np.zeros((N, 0)), ())
+        for part, scale in zip((target, background), spread, strict=True)
+    ]
+    known = {} if labels is None else {"factors": labels[:, None], "factor_names": ("class",), "label": "class"}
+    return take_scores(replace(codes[0], background=codes[1], **known), {"two_sets": {}})
+
+
+def world(leak: float = 0.0, shift: float = 0.0) -> tuple[Blocks, Blocks, NDArray[np.int64]]:
+    """Salient codes are three clouds, one for each class, and 0 on backgrounds; z is noise, or leaks the class."""
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, 3, N)
+    s = 8 * np.eye(3)[labels] + rng.normal(size=(N, 3))
+    z = rng.normal(size=(N, 4)) + shift
+    z[:, :3] += leak * s
+    background = {"s": np.zeros((N, 3)), "z": rng.normal(size=(N, 4))}
+    return {"s": s, "z": z}, background, labels
+
+
+def scores(leak: float = 0.0, shift: float = 0.0) -> dict[str, Score]:
+    target, background, labels = world(leak, shift)
+    sigma = {"s": np.full((N, 3), 0.1), "z": np.full((N, 4), 0.01)}
+    return compare(target, background, labels, (sigma, sigma))
+
+
+def test_a_perfect_split_scores_perfectly() -> None:
+    found = scores()
+    assert found["clustering_s"].value > 0.98
+    assert found["class_from_s"].value > 0.98
+    assert found["class_from_s"].parts["per_class"] == pytest.approx([1, 1, 1], abs=0.03)
+    assert found["class_from_z"].value == pytest.approx(1 / 3, abs=0.1)
+    assert found["set_from_z"].value == pytest.approx(0.5, abs=0.1)
+    assert found["z_from_s"].value < 0.02
+    assert found["salience"].value == pytest.approx(3 * 0.1**2)
+    assert found["w2_z"].parts["excess"] == pytest.approx(0, abs=0.05)
+
+
+def test_salience_is_the_squared_mean_plus_the_variance_of_backgrounds_and_of_targets_apart() -> None:
+    z = np.random.default_rng(0).normal(size=(N, 4))
+    target, background = {"s": np.full((N, 3), 5.0), "z": z}, {"s": np.full((N, 3), -2.0), "z": z}
+    background["s"][: N // 2] = 0
+    spread = {"s": np.full((N, 3), 0.3)}, {"s": np.full((N, 3), 0.1)}
+    found = compare(target, background, None, spread)["salience"]
+    assert found.value == pytest.approx(3 * (4 / 2 + 0.01))
+    assert found.parts["target"] == pytest.approx(3 * (25 + 0.09))
+    margin = 1.96 * 6 / math.sqrt(N)  # half of the rows hold 0.03, half 12.03
+    assert (found.low, found.high) == pytest.approx((found.value - margin, found.value + margin))
+    assert compare(target, background, None, ({}, {}))["salience"].value == pytest.approx(3 * 4 / 2)
+
+
+def test_a_leak_is_seen() -> None:
+    found = scores(leak=1.0)
+    assert found["class_from_z"].value > 0.9
+    assert found["z_from_s"].value > 0.8
+    assert found["set_from_z"].value > 0.9
+
+
+def test_common_codes_that_differ_between_the_sets_are_seen() -> None:
+    same, moved = scores(), scores(shift=1.0)
+    assert moved["w2_z"].value > same["w2_z"].value + 2
+    assert moved["set_from_z"].value > 0.8
+    assert moved["class_from_z"].value == pytest.approx(same["class_from_z"].value, abs=0.05)
+
+
+def test_without_classes_or_a_salient_block_the_other_scores_remain() -> None:
+    target, background, _ = world()
+    assert set(compare(target, background, None, ({}, {}))) == {"set_from_z", "w2_z", "z_from_s", "salience"}
+    only = compare({"z": target["z"]}, {"z": background["z"]}, None, ({}, {}))
+    assert set(only) == {"set_from_z", "w2_z"}
+
+
+def test_what_cannot_be_scored_says_why() -> None:
+    target, background, labels = world()
+    few = {name: block[:6] for name, block in target.items()}
+    found = compare(few, background, labels[:6], ({}, {}))
+    assert math.isnan(found["clustering_s"].value)
+    assert "too few to cluster" in found["clustering_s"].warnings[0]
+
+
+def test_the_distance_is_between_draws_of_the_codes() -> None:
+    """Means of variance 1 with a standard deviation of 2 give draws of variance 5 in each of four latents."""
+    target, background, _ = world()
+    wide = {"z": np.full((N, 4), 2.0)}
+    found = compare({"z": target["z"]}, {"z": background["z"]}, None, (wide, wide))
+    assert found["w2_z"].parts["trace"] == pytest.approx(20, rel=0.1)

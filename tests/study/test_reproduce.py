@@ -1,0 +1,157 @@
+"""An experiment's folder: its plan, its claims and its page."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from unbraid.cli import main
+from unbraid.errors import UserError
+from unbraid.study import Evaluation, Study, product
+from unbraid.study.reproduce import QUICK_STEPS, Result, Results, read_notes, reproduce, smaller
+from unbraid.study.run import Resources
+
+STUDY = """
+from unbraid.study import Study, chain, product
+
+SMALL = dict(data="dsprites", size=16, width=4, batch=16)
+runs = chain(
+    product(label="plain", method="vae", seed=[1, 2], steps=60, **SMALL),
+    product(label="warm", method="vae", seed=[1, 2], steps=40, start={"steps": 60}, **SMALL),
+)
+study = Study(runs=runs, metrics=["mig"], points=200, measures=["measures.py:count"])
+"""
+MEASURES = """
+def count(run, method, data, codes):
+    return {"rows": len(codes.rows), "block": {"width": codes.blocks["z"].width}}
+"""
+CLAIMS = """
+from unbraid.study.claims import Record, judge
+
+from .words import PAPER
+
+
+def record(found):
+    wide = found.results.where(label="plain").values("count", "block", "width")
+    claim = judge("000-1", PAPER, f"{wide.mean():.0f}", wide + [0, 0.1] - 9, notes=found.notes)
+    other = judge("000-2", PAPER, f"{wide.mean():.0f}", 9 - wide - [0, 0.1], notes=found.notes)
+    return Record("A test", found.notes[""], found.command, found.seconds, [claim, other], [])
+"""
+NOTES = """
+What was
+run.
+
+## 000-1
+Should not be seen.
+
+## 000-2
+Looked into:
+nothing there.
+"""
+
+
+@pytest.fixture(scope="module")
+def experiment(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("somewhere") / "tests_of_wide_codes"
+    folder.mkdir()
+    files = {"study.py": STUDY, "measures.py": MEASURES, "claims.py": CLAIMS, "notes.md": NOTES}
+    for name, text in {**files, "words.py": 'PAPER = "codes are wide"'}.items():
+        (folder / name).write_text(text)
+    return folder
+
+
+def test_a_folder_runs_to_its_page_from_any_working_directory(
+    experiment: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    relative = os.path.relpath(experiment, tmp_path)
+    assert main(["reproduce", relative, "--out", "pages", "--runs", "there", "--workers", "1"]) == 0
+    assert "results: pages" in capsys.readouterr().out
+    told = json.loads((tmp_path / "pages" / f"{experiment.name}.json").read_text())
+    assert [claim["verdict"] for claim in told["claims"]] == ["shown", "not shown"]
+    assert [claim["note"] for claim in told["claims"]] == ["", "Looked into: nothing there."]
+    assert told["about"] == "What was run."
+    assert told["seconds"] > 0
+    page = (tmp_path / "pages" / f"{experiment.name}.md").read_text()
+    assert "codes are wide" in page and "Should not be seen" not in page
+    runs = [path for path in (tmp_path / "there").iterdir() if (path / "run.json").exists()]
+    assert len(runs) == 4
+    begun = {json.loads((path / "run.json").read_text())["start"] for path in runs}
+    assert len(begun - {None}) == 2 and begun - {None} <= {path.name for path in runs}
+
+
+def test_a_warm_start_has_the_weights_of_the_other_run(experiment: Path, tmp_path: Path) -> None:
+    """One more step of a tiny rate: the weights of the second run are all but those of the first."""
+    from safetensors.numpy import load_file
+
+    from unbraid.study import plan
+    from unbraid.study.execute import task, work
+
+    small: dict[str, Any] = {"data": "dsprites", "size": 16, "width": 4, "batch": 16, "method": "vae"}
+    runs = [*product(steps=50, **small), *product(steps=1, lr=1e-9, start={"steps": 50, "lr": 1e-4}, **small)]
+    first, second = plan.Study(runs=runs, metrics=["mig"], points=100).jobs()
+    assert work(task(second, str(tmp_path)), lambda step, loss: None) == {"status": "busy"}
+    for job in (first, second):
+        assert work(task(job, str(tmp_path)), lambda step, loss: None)["status"] == "finished"
+    one, two = (load_file(tmp_path / job.name / "weights.safetensors") for job in (first, second))
+    assert all(abs(one[name] - two[name]).max() < 1e-6 for name in one)
+    (cold,) = plan.Study(runs=product(steps=1, lr=1e-9, **small), metrics=["mig"], points=100).jobs()
+    assert cold.name != second.name
+
+
+def test_a_start_that_is_not_in_the_plan_is_refused() -> None:
+    runs = product(data="dsprites", method="vae", steps=10, start={"steps": 50})
+    with pytest.raises(UserError, match=r"begins with the weights of vae-dsprites-.*, which is no run of the study"):
+        Study(runs=runs).jobs()
+
+
+def test_the_smallest_size_keeps_every_label_and_one_seed() -> None:
+    own = Evaluation(metrics=["mig"], points=5000)
+    runs = product(label=["a", "b"], method="vae", data="dsprites", steps=5000, seed=range(3), evaluation=own, beta=[1])
+    small = smaller(Study(runs=runs))
+    assert [(run["label"], run["seed"], run["steps"]) for run in small.runs] == [
+        ("a", 0, QUICK_STEPS),
+        ("b", 0, QUICK_STEPS),
+    ]
+    assert small.runs[0]["evaluation"].points == 300
+
+
+def test_what_is_missing_is_said_before_anything_runs(experiment: Path, tmp_path: Path) -> None:
+    other = tmp_path / "needy_experiment"
+    other.mkdir()
+    (other / "study.py").write_text('needs = ("mnist", "cifar10|cifar10-images.zip")\n' + STUDY)
+    with pytest.raises(UserError, match=r"needs mnist, cifar10 or cifar10-images\.zip"):
+        reproduce(other, out=tmp_path / "out", runs=tmp_path / "runs", resources=Resources(workers=1))
+    assert not (tmp_path / "runs").exists()
+    with pytest.raises(UserError, match=r"is no experiment: it has no study\.py"):
+        reproduce(tmp_path, out=tmp_path / "out", runs=tmp_path / "runs", resources=Resources(workers=1))
+
+
+def test_no_workers_is_an_error_before_anything_begins(experiment: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["reproduce", str(experiment), "--workers", "0"]) == 1
+    assert "--workers must be at least 1, and is 0" in capsys.readouterr().err
+
+
+def test_values_are_found_by_path_in_the_order_of_seeds() -> None:
+    def result(seed: int, value: float | None) -> Result:
+        scores = {"mig": {"value": value, "parts": {"per_factor": [7.0, 8.0]}}}
+        return Result("a", "d", seed, 10, {"beta": seed}, scores, {"truth": {"x": 2.0 * seed}}, 0.0, Path())
+
+    results = Results([result(3, 0.3), result(1, None), result(2, 0.2)])
+    assert results.values("mig").tolist()[1:] == [0.2, 0.3] and results.values("mig")[0] != results.values("mig")[0]
+    assert results.values("mig", "parts", "per_factor").tolist() == [7.0, 7.0, 7.0]
+    assert results.where(beta=2).values("truth", "x").tolist() == [4.0]
+    assert len(results.where(label="b")) == 0
+
+
+def test_notes_are_read_by_heading(tmp_path: Path) -> None:
+    (tmp_path / "notes.md").write_text(NOTES)
+    assert read_notes(tmp_path / "notes.md") == {
+        "": "What was run.",
+        "000-1": "Should not be seen.",
+        "000-2": "Looked into: nothing there.",
+    }
