@@ -22,7 +22,7 @@ from unbraid.metrics.contract import Score
 from unbraid.metrics.suite import DEFAULT, available, entry, needs_factors
 from unbraid.problems import PROBLEMS, problems_of
 from unbraid.problems.contract import EXAMPLES, Trained
-from unbraid.problems.plain import Plain
+from unbraid.problems.plain import Plain, take
 from unbraid.train.run import Run, read_arrays, write
 
 if TYPE_CHECKING:  # scores of codes need no torch
@@ -175,8 +175,8 @@ def take_scores(
             continue
         assert codes is not None
         if name in available():
-            plain = {"block": block, "bootstrap": bootstrap, **options}
-            found = {name: Plain().tasks(codes, seed=seed, jobs=jobs)[name].take(**plain)}
+            given = {"seed": seed, "block": block, "bootstrap": bootstrap, "jobs": jobs}
+            found = take(codes, [name], options={name: options}, **given)  # type: ignore[arg-type]
             found = {name: _of_block(score, block or codes.first) for name, score in found.items()}
         else:
             found = _of_problems(codes, name, options, seed, jobs)
@@ -263,15 +263,8 @@ def _scores(
 def _all(codes: Codes, options: Options, *, seed: int, block: str | None) -> dict[str, Score]:
     """The default suite, a metric that cannot be taken without a value; and all scores of the kinds of problem."""
     check_metrics(options)
-    if unasked := set(options) - set(DEFAULT):
-        raise UserError(f"options are given for '{unasked.pop()}', which is not among the metrics asked for")
-    scores: dict[str, Score] = {}
-    for name in DEFAULT if _has_factors(codes) else ():
-        try:
-            scores |= take_scores(codes, {name: options.get(name, {})}, seed=seed, block=block)
-        except UserError as error:
-            undefined = Score(float("nan"), n=len(codes), warnings=(str(error),))
-            scores[name] = _of_block(undefined, block or codes.first)
+    suite = take(codes, None, seed=seed, block=block, options=options) if _has_factors(codes) else {}
+    scores = {name: _of_block(score, block or codes.first) for name, score in suite.items()}
     for problem in problems_of(codes):
         if problem.name != Plain.name:
             scores |= {name: task.take() for name, task in problem.tasks(codes, seed=seed).items()}

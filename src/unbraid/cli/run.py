@@ -14,7 +14,7 @@ from unbraid.cli.show import print_scores
 from unbraid.config import Argument
 from unbraid.errors import UserError
 
-TRAINING = ("steps", "batch", "seed", "start", "out", "device", "threads", "save_every")
+TRAINING = ("steps", "batch", "seed", "start_from", "out", "device", "threads", "save_every")
 SUMMARY = "train a method on a data set, score it and write a report"
 
 

@@ -27,8 +27,8 @@ from unbraid.metrics.suite import DEFAULT
 from unbraid.train.run import Plan
 
 Point = dict[str, Any]  # the keyword arguments of one run: method, data, steps, batch, seed, and those of each;
-# also `label` (its name in tables), `evaluation` (an Evaluation of its own) and `start` (warm start, see Study)
-OF_RUNS = ("label", "evaluation", "start")  # keys of a point that are no arguments
+# also `label` (its name in tables), `evaluation` (an Evaluation of its own) and `start_from` (see Study)
+OF_RUNS = ("label", "evaluation", "start_from")  # keys of a point that are no arguments
 TRAINING = {"steps": 1, "batch": 1, "seed": 0}  # arguments of `fit` that a study may set, and the least value of each
 
 
@@ -122,7 +122,7 @@ class Study:
 
     Args:
         runs: keyword arguments of each run, from product, zipped and chain. A run whose arguments hold
-            `start={"steps": 2500}` begins with the weights of another run of the study: the same one but for these
+            `start_from={"steps": 2500}` begins with the weights of another run of the study: the same one but for these
         metrics: see Evaluation; this and the next three are for runs that have no `evaluation` of their own
         points: see Evaluation
         bootstrap: see Evaluation
@@ -141,9 +141,6 @@ class Study:
         Args:
             folder: where the files of measures are; the working directory unless given
         """
-        own = Evaluation(metrics=self.metrics, points=self.points, bootstrap=self.bootstrap, measures=self.measures)
-        if not self.runs:
-            raise UserError("the study has no runs")
         resolved: dict[int, dict[str, Any]] = {}
 
         def evaluated(given: Evaluation) -> dict[str, Any]:
@@ -151,7 +148,10 @@ class Study:
                 resolved[id(given)] = given.resolved(folder or Path.cwd())
             return resolved[id(given)]
 
+        own = Evaluation(metrics=self.metrics, points=self.points, bootstrap=self.bootstrap, measures=self.measures)
         default = evaluated(own)  # checked even where every run has its own
+        if not self.runs:
+            raise UserError("the study has no runs")
         jobs = [
             Job(resolve(p), evaluated(p["evaluation"]) if "evaluation" in p else default, str(p.get("label", "")))
             for p in map(_point, self.runs)
@@ -159,8 +159,10 @@ class Study:
         _refuse_repeated(jobs, self.runs)
         names = {job.name for job in jobs}
         for job in jobs:
-            if job.plan.start not in (None, *names):
-                raise UserError(f"{job.name} begins with the weights of {job.plan.start}, which is no run of the study")
+            if job.plan.start_from not in (None, *names):
+                raise UserError(
+                    f"{job.name} begins with the weights of {job.plan.start_from}, which is no run of the study"
+                )
         return jobs
 
 
@@ -244,11 +246,11 @@ def resolve(point: Point) -> Plan:
             raise UserError(f"{name} must be at least {least}, and is {training[name]}")
     _check_kind(data, method, sampling)
     plan = Plan(method.name, arguments, data.name, own, sampling, **training)
-    if "start" not in point:
+    if "start_from" not in point:
         return plan
-    changes = _point(point["start"])
-    first = resolve({name: value for name, value in point.items() if name != "start"} | changes)
-    return replace(plan, start=first.name)
+    changes = _point(point["start_from"])
+    first = resolve({name: value for name, value in point.items() if name != "start_from"} | changes)
+    return replace(plan, start_from=first.name)
 
 
 def _check_kind(data: catalogue.Entry, method: catalogue.Entry, sampling: dict[str, Any]) -> None:
@@ -279,7 +281,7 @@ def _lists(parts: tuple[Sequence[Point], ...], axes: dict[str, Any]) -> list[lis
 
 
 def _values(given: Any) -> list[Any]:
-    return list(given) if isinstance(given, Iterable) and not isinstance(given, str) else [given]
+    return list(given) if isinstance(given, Iterable) and not isinstance(given, str | Mapping) else [given]
 
 
 def _merged(points: Iterable[Point]) -> Point:

@@ -151,7 +151,7 @@ def _result(job: Job, path: Path, evaluation: dict[str, Any]) -> Result:
         data=job.plan.data,
         seed=job.plan.seed,
         steps=job.plan.steps,
-        arguments={**job.arguments, "start": job.plan.start},
+        arguments={**job.arguments, "start_from": job.plan.start_from},
         scores=Run(path).scores(),
         measures=evaluation.get("measures", {}),
         seconds=sum(value or 0.0 for value in evaluation["seconds"].values()),
@@ -185,7 +185,7 @@ def smaller(study: Study) -> Study:
         steps = {"steps": min(QUICK_STEPS, point.get("steps", QUICK_STEPS))}
         given = point.get("evaluation")
         few = {"evaluation": replace(given, points=min(QUICK_POINTS, given.points))} if given else {}
-        start = {"start": {**point["start"], **steps}} if "start" in point else {}
+        start = {"start_from": {**point["start_from"], **steps}} if "start_from" in point else {}
         return {**point, **steps, **few, **start}
 
     first: dict[str, Point] = {}

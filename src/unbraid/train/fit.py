@@ -40,7 +40,7 @@ def fit(
     batch: int = 64,
     seed: int = 0,
     sampling: dict[str, Any] | None = None,
-    start: str | None = None,
+    start_from: str | None = None,
     out: str = "runs",
     device: str = "cpu",
     threads: int | None = None,
@@ -58,7 +58,7 @@ def fit(
         batch: samples in a batch
         seed: of initial weights, batches and noise
         sampling: keyword arguments of the batch kind's sampler
-        start: directory of a finished run of the same method, whose weights it begins with instead of random ones
+        start_from: directory of a finished run of the same method, whose weights it begins with instead of random ones
         out: folder for the run's directory
         device: cpu, cuda, or any other that torch knows
         threads: cores to use; all of them unless given
@@ -75,9 +75,9 @@ def fit(
     where = _device(device)
     draw(0)  # what cannot be drawn is refused before anything is written
     name = type(method).__module__.rpartition(".")[2]
-    if start is not None:
-        load_weights(method, Run(start).path)
-    begun = None if start is None else Path(start).name
+    if start_from is not None:
+        load_weights(method, Run(start_from).path)
+    begun = None if start_from is None else Path(start_from).name
     plan = Plan(name, method.arguments, data.name, data.arguments, sampling or {}, steps, batch, seed, begun)
     run = Run.create(out, plan, spec=asdict(data.spec), start=_digest(method))
     _check_same_data(run, data)

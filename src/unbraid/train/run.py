@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 
 from unbraid.errors import UserError
 
-OPTIONAL = ("start",)  # fields of a plan that leave the name of a run alone where they are None
+OPTIONAL = ("start_from",)  # fields of a plan that leave the name of a run alone where they are None
 
 
 class Busy(UserError):
@@ -67,7 +67,7 @@ class Plan:
     steps: int
     batch: int
     seed: int
-    start: str | None = None  # the run whose weights it begins with, in place of random ones
+    start_from: str | None = None  # the run whose weights it begins with, in place of random ones
 
     @property
     def name(self) -> str:
@@ -79,7 +79,7 @@ class Plan:
     def command(self) -> str:
         """The command line that repeats the run."""
         options = {**self.data_arguments, **self.arguments, **self.sampling}
-        options |= {"steps": self.steps, "batch": self.batch, "seed": self.seed, "start": self.start}
+        options |= {"steps": self.steps, "batch": self.batch, "seed": self.seed, "start_from": self.start_from}
         words = ["unbraid", "run", self.method, "--data", self.data]
         for name, value in options.items():
             flag = name.replace("_", "-")
