@@ -133,6 +133,6 @@ def test_the_large_study_is_listed_without_data_files_torch_or_ray(tmp_path: Pat
 
 
 def test_the_small_study_has_six_objectives_with_three_strengths_and_seeds() -> None:
-    jobs = load(STUDIES / "small.py")
+    jobs = load(STUDIES / "study.py")
     assert len({job.name for job in jobs}) == 6 * 3 * 3 * 2
     assert {job.plan.data for job in jobs} == {"dsprites", "shapes3d"}
