@@ -92,6 +92,7 @@ def score(
 
         return load_run(run.path), load_data(run.plan.data, **run.plan.data_arguments)
 
+    _warn_if_unfinished(run)
     of_model = metrics is not None and set(metrics) <= set(catalogue.of_models())
     codes = None if of_model else read_codes(run)
     scores = _scores(codes, metrics, options, seed=seed, block=block, loaded=loaded, where=str(run.path))
@@ -131,6 +132,7 @@ def complete(run: Run, loaded: Loaded, points: int | None, *, image: int | None 
         image: row of the image to traverse; encodes again
         suite: complete the default suite where a few metrics have been taken alone
     """
+    _warn_if_unfinished(run)
     before = len(read_codes(run).rows) if (run.path / FILE).exists() else None
     if before is None or image is not None or points is not None:
         method, table = loaded()
@@ -224,6 +226,12 @@ def evaluate(
     }
     quantities = unsupervised_quantities(method, data.test or data, codes.rows)
     return {"quantities": quantities} | ({"measures": measures} if measures else {})
+
+
+def _warn_if_unfinished(run: Run) -> None:
+    if not run.finished:
+        what = f"the training of {run.path} has not reached its {run.plan.steps:,} steps"
+        warnings.warn(f"{what}: '{run.plan.command}' continues it", stacklevel=3)
 
 
 def _needs_factors(label: str) -> bool:

@@ -67,6 +67,8 @@ def fit(
         watch: called now and then with the number of steps done and the loss terms
     """
     steps, batch, seed = int(steps), int(batch), int(seed)  # of numpy, perhaps
+    if not str(out):
+        raise UserError("the folder for the run has an empty name: leave --out out for 'runs'")
     draw = sampler(data, method.batch_kind, batch=batch, seed=seed, **(sampling or {}))
     if steps < 1:
         raise UserError(f"training needs at least one step, not {steps}")
@@ -76,7 +78,7 @@ def fit(
     draw(0)  # what cannot be drawn is refused before anything is written
     name = type(method).__module__.rpartition(".")[2]
     if start_from is not None:
-        load_weights(method, Run(start_from).path)
+        load_weights(method, _started(start_from, out).path)
     begun = None if start_from is None else Path(start_from).name
     plan = Plan(name, method.arguments, data.name, data.arguments, sampling or {}, steps, batch, seed, begun)
     run = Run.create(out, plan, spec=asdict(data.spec), start=_digest(method))
@@ -102,6 +104,15 @@ def fit(
                 _train(method, draw, run, plan, save_every, progress)
     method.eval()
     return run
+
+
+def _started(start_from: str, out: str) -> Run:
+    """The run of this directory, or of this name beside the new one."""
+    beside = Path(out) / start_from
+    found = Run(start_from if (Path(start_from) / "run.json").exists() or not beside.exists() else beside)
+    if not found.finished:
+        raise UserError(f"the training of {found.path} has not finished: its weights are not there to start from")
+    return found
 
 
 def _check_same_data(run: Run, data: Table) -> None:

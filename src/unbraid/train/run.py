@@ -12,7 +12,6 @@ done                  written when training has finished
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import io
 import json
@@ -31,6 +30,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unbraid.errors import UserError
+
+try:
+    import fcntl
+except ImportError:  # on Windows a run has no lock
+    fcntl = None  # type: ignore[assignment]
 
 OPTIONAL = ("start_from",)  # fields of a plan that leave the name of a run alone where they are None
 
@@ -129,7 +133,8 @@ class Run:
             raise UserError(f"cannot write to {self.path}: {error.strerror}") from error
         with file:
             try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                if fcntl is not None:
+                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError as error:
                 raise Busy(f"another process is working on {self.path}") from error
             yield
