@@ -12,7 +12,7 @@ from torch import Tensor
 
 from unbraid.data.table import Product, Rows, Table
 from unbraid.maths import gaussian
-from unbraid.maths.exchange import alike, swap
+from unbraid.maths.exchange import swap, unchanged
 from unbraid.methods.contract import Method
 
 Look = Callable[[Rows], Tensor]  # rows as the method sees them
@@ -72,7 +72,7 @@ def draw_swapped(
     p, n = blocks["p"], blocks["n"]
     posterior = method.posterior(x).get("n", (n, torch.zeros_like(n)))
     (mu1, mu2), (log_var1, log_var2) = (part.chunk(2) for part in posterior)
-    same = alike(gaussian.kl(mu1, log_var1, mu2, log_var2), torch.from_numpy(k).to(n.device), 1.0)
+    same = unchanged(gaussian.kl(mu1, log_var1, mu2, log_var2), torch.from_numpy(k).to(n.device), 1.0)
     whole = torch.ones(len(rows), p.shape[1], dtype=torch.bool, device=p.device)
 
     def random(block: str) -> Tensor:

@@ -198,13 +198,13 @@ def test_blocks_are_the_code_the_representation_and_their_slices() -> None:
     ("arguments", "message"),
     [
         ({"slices": 5}, "24 dimensions of r cannot be cut into 5"),
-        ({"heads": "two"}, "heads paper, each or one"),
-        ({"positives": "class"}, "positives are label or view"),
-        ({"net": "resnet50"}, "no network is called 'resnet50'"),
-        ({"hessian": -0.1}, "must not be negative"),
-        ({"warm_up": -1}, "must not be negative"),
-        ({"latents": 0}, "be above 0"),
-        ({"temperature": 0.0}, "be above 0"),
+        ({"heads": "two"}, "no heads of sub_infomax is called 'two': there are: each, one, paper"),
+        ({"positives": "class"}, "no positives of sub_infomax is called 'class'"),
+        ({"net": "resnet50"}, "no net of sub_infomax is called 'resnet50'"),
+        ({"hessian": -0.1}, "hessian of sub_infomax must be 0 or more"),
+        ({"warm_up": -1}, "warm_up of sub_infomax must be 0 or more"),
+        ({"latents": 0}, "latents of sub_infomax must be 1 or more"),
+        ({"temperature": 0.0}, "temperature of sub_infomax must be more than 0"),
     ],
 )
 def test_what_cannot_work_is_refused(arguments: dict[str, Any], message: str) -> None:

@@ -19,10 +19,9 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from unbraid.config import Rate, Size
+from unbraid.config import Rate, Size, Weight
 from unbraid.data.batch import Images
 from unbraid.data.table import Spec
-from unbraid.errors import unknown
 from unbraid.maths import aggregate, gaussian
 from unbraid.methods.contract import Loss, Method, minimise
 from unbraid.nets import autoencoders as nets
@@ -37,9 +36,9 @@ class BetaTCVAE(Method[Images]):
         gamma: weight of each dimension's divergence from the prior
         estimator: of q(z) from a batch, weighted or stratified
         latents: number of dimensions of the code
-        net: network, conv, mlp or dense
+        net: networks of encoder and decoder
         width: channels of the first convolution
-        likelihood: of the pixels, bernoulli or gaussian
+        likelihood: distribution of the pixels given the code
         lr: learning rate of Adam
     """
 
@@ -47,19 +46,17 @@ class BetaTCVAE(Method[Images]):
         self,
         spec: Spec,
         *,
-        alpha: float = 1.0,
-        beta: float = 6.0,
-        gamma: float = 1.0,
+        alpha: Weight = 1.0,
+        beta: Weight = 6.0,
+        gamma: Weight = 1.0,
         estimator: Literal["weighted", "stratified"] = "weighted",
         latents: Size = 10,
-        net: str = "conv",
+        net: Literal["conv", "mlp", "dense", "contrast"] = "conv",
         width: Size = 32,
-        likelihood: str = "bernoulli",
+        likelihood: Literal["bernoulli", "gaussian"] = "bernoulli",
         lr: Rate = 1e-4,
     ) -> None:
         super().__init__(spec, lr=lr)
-        if estimator not in aggregate.ESTIMATORS:
-            raise unknown("estimator", estimator, aggregate.ESTIMATORS)
         self.alpha, self.beta, self.gamma, self.estimator = alpha, beta, gamma, estimator
         self.encoder = nets.encoder(net, spec.shape, 2 * latents, width=width)
         self.decoder = nets.decoder(net, spec.shape, latents, width=width, likelihood=likelihood)
@@ -74,13 +71,6 @@ class BetaTCVAE(Method[Images]):
         with torch.no_grad():
             mi, tc, dkl = parts_of_kl(z, mu, log_var, "stratified", self.spec.n_train)
         return {"model": minimise(value, rec=rec, kl=kl, mi=mi, tc=tc, dkl=dkl)}
-
-    def posterior(self, x: Tensor) -> dict[str, tuple[Tensor, Tensor]]:
-        mu, log_var = self.encoder(x).chunk(2, -1)
-        return {"z": (mu, log_var)}
-
-    def decode(self, blocks: dict[str, Tensor]) -> Tensor:
-        return self.decoder.mean(blocks["z"])
 
 
 def parts_of_kl(z: Tensor, mu: Tensor, log_var: Tensor, estimator: str, n: int) -> tuple[Tensor, Tensor, Tensor]:

@@ -7,16 +7,18 @@ The paper gives no sizes and no weights. The classifier sees the posterior's mea
 
 from __future__ import annotations
 
-import torch.nn.functional as F
-from torch import Tensor, nn
+from typing import Literal
 
-from unbraid.config import Rate, Size
+import torch.nn.functional as F
+from torch import nn
+
+from unbraid.config import Rate, Size, Weight
 from unbraid.data.batch import Labelled
 from unbraid.data.table import Spec
 from unbraid.maths import gaussian
 from unbraid.methods.contract import Loss, Method, minimise
+from unbraid.methods.requirements import require_classes
 from unbraid.nets import autoencoders as nets
-from unbraid.nets.heads import need_classes
 
 
 class BetaVAEClassifier(Method[Labelled]):
@@ -26,9 +28,9 @@ class BetaVAEClassifier(Method[Labelled]):
         beta: weight of the KL
         weight: of the classifier's loss
         latents: number of dimensions of the code
-        net: network, conv, mlp or dense
+        net: networks of encoder and decoder
         width: channels of the first convolution
-        likelihood: of the pixels, bernoulli or gaussian
+        likelihood: distribution of the pixels given the code
         lr: learning rate of Adam
     """
 
@@ -36,16 +38,16 @@ class BetaVAEClassifier(Method[Labelled]):
         self,
         spec: Spec,
         *,
-        beta: float = 4.0,
-        weight: float = 100.0,
+        beta: Weight = 4.0,
+        weight: Weight = 100.0,
         latents: Size = 20,
-        net: str = "conv",
+        net: Literal["conv", "mlp", "dense", "contrast"] = "conv",
         width: Size = 32,
-        likelihood: str = "bernoulli",
+        likelihood: Literal["bernoulli", "gaussian"] = "bernoulli",
         lr: Rate = 1e-3,
     ) -> None:
         super().__init__(spec, lr=lr)
-        need_classes(spec, "beta_vae_classifier")
+        require_classes(spec, "beta_vae_classifier")
         self.beta, self.weight = beta, weight
         self.encoder = nets.encoder(net, spec.shape, 2 * latents, width=width)
         self.decoder = nets.decoder(net, spec.shape, latents, width=width, likelihood=likelihood)
@@ -57,14 +59,3 @@ class BetaVAEClassifier(Method[Labelled]):
         rec = self.decoder.nll(gaussian.sample(mu, log_var), batch.x).mean()
         kl = gaussian.kl_to_standard(mu, log_var).sum(-1).mean()
         return {"model": minimise(self.weight * ce + rec + self.beta * kl, ce=ce, rec=rec, kl=kl)}
-
-    def posterior(self, x: Tensor) -> dict[str, tuple[Tensor, Tensor]]:
-        mu, log_var = self.encoder(x).chunk(2, -1)
-        return {"z": (mu, log_var)}
-
-    def decode(self, blocks: dict[str, Tensor]) -> Tensor:
-        return self.decoder.mean(blocks["z"])
-
-    def classify(self, x: Tensor) -> Tensor:
-        logits: Tensor = self.classifier(self.encode(x)["z"])
-        return logits

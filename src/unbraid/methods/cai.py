@@ -10,16 +10,19 @@ Differs from the paper: h is computed from x alone, since a new image's nuisance
 
 from __future__ import annotations
 
+from typing import Literal
+
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from unbraid.config import Rate, Size
+from unbraid.config import Rate, Size, Weight
 from unbraid.data.batch import Labelled
 from unbraid.data.table import Spec
 from unbraid.maths.invariance import reverse
 from unbraid.methods.contract import Loss, Method, minimise
+from unbraid.methods.requirements import require_classes, require_nuisances
 from unbraid.nets import autoencoders as nets
-from unbraid.nets.heads import need_classes, need_nuisances, perceptron
+from unbraid.nets.layers import dense
 
 
 class CAI(Method[Labelled]):
@@ -29,7 +32,7 @@ class CAI(Method[Labelled]):
         gamma: weight of the critics' loss in the encoder's
         latents: number of dimensions of the code
         critic_width: units in each of a critic's two hidden layers
-        net: network, conv, mlp or dense
+        net: network of the encoder
         width: channels of the first convolution
         lr: learning rate of Adam
     """
@@ -38,20 +41,20 @@ class CAI(Method[Labelled]):
         self,
         spec: Spec,
         *,
-        gamma: float = 1.0,
+        gamma: Weight = 1.0,
         latents: Size = 64,
         critic_width: Size = 128,
-        net: str = "conv",
+        net: Literal["conv", "mlp", "dense", "contrast"] = "conv",
         width: Size = 32,
         lr: Rate = 1e-3,
     ) -> None:
         super().__init__(spec, lr=lr)
-        need_classes(spec, "cai")
-        need_nuisances(spec, "cai")
+        require_classes(spec, "cai")
+        require_nuisances(spec, "cai")
         self.gamma = gamma
         self.encoder = nets.encoder(net, spec.shape, latents, width=width)
         self.classifier = nn.Linear(latents, spec.classes)
-        self.critics = nn.ModuleList(perceptron(latents, critic_width, critic_width, n) for n in spec.nuisances)
+        self.critics = nn.ModuleList(dense(latents, critic_width, critic_width, n) for n in spec.nuisances)
 
     def losses(self, batch: Labelled, step: int) -> dict[str, Loss]:
         h = self.encode(batch.x)["z"]  # [b, k]
@@ -63,7 +66,3 @@ class CAI(Method[Labelled]):
 
     def encode(self, x: Tensor) -> dict[str, Tensor]:
         return {"z": F.relu(self.encoder(x))}
-
-    def classify(self, x: Tensor) -> Tensor:
-        logits: Tensor = self.classifier(self.encode(x)["z"])
-        return logits

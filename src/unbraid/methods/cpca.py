@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scipy.linalg import eigh
 from torch import Tensor, nn
 
-from unbraid.config import Size
+from unbraid.config import Size, Weight
 from unbraid.data.batch import Images, TargetBackground
 from unbraid.data.table import Spec, Table
 from unbraid.errors import UserError
@@ -39,7 +39,7 @@ class CPCA(Method[TargetBackground]):
 
     solved = True
 
-    def __init__(self, spec: Spec, *, alpha: float = 2.0, common: Size = 16, salient: Size = 8) -> None:
+    def __init__(self, spec: Spec, *, alpha: Weight = 2.0, common: Size = 16, salient: Size = 8) -> None:
         super().__init__(spec, lr=0.0)
         values = int(np.prod(spec.shape))
         if not max(common, salient) <= values <= LARGEST:

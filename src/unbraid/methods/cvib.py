@@ -11,17 +11,19 @@ author's tutorial takes back; weights for images (the paper's 1e-4 is for tables
 
 from __future__ import annotations
 
+from typing import Literal
+
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from unbraid.config import Rate, Size
+from unbraid.config import Rate, Size, Weight
 from unbraid.data.batch import Labelled
 from unbraid.data.table import Spec
-from unbraid.maths import gaussian
+from unbraid.maths import categorical, gaussian
 from unbraid.methods.contract import Loss, Method, minimise
+from unbraid.methods.requirements import require_classes, require_nuisances
 from unbraid.nets import autoencoders as nets
-from unbraid.nets.heads import need_classes, need_nuisances, no_nuisance, one_hot
 
 
 class CVIB(Method[Labelled]):
@@ -31,9 +33,9 @@ class CVIB(Method[Labelled]):
         beta: price of a nat in the code
         reconstruction: lambda, weight of the image's likelihood and of leaving the nuisances to the decoder
         latents: number of dimensions of the code
-        net: network, conv, mlp or dense
+        net: networks of encoder and decoder
         width: channels of the first convolution
-        likelihood: of the pixels, bernoulli or gaussian
+        likelihood: distribution of the pixels given the code
         lr: learning rate of Adam
     """
 
@@ -41,17 +43,17 @@ class CVIB(Method[Labelled]):
         self,
         spec: Spec,
         *,
-        beta: float = 0.01,
-        reconstruction: float = 0.01,
+        beta: Weight = 0.01,
+        reconstruction: Weight = 0.01,
         latents: Size = 20,
-        net: str = "conv",
+        net: Literal["conv", "mlp", "dense", "contrast"] = "conv",
         width: Size = 32,
-        likelihood: str = "bernoulli",
+        likelihood: Literal["bernoulli", "gaussian"] = "bernoulli",
         lr: Rate = 1e-3,
     ) -> None:
         super().__init__(spec, lr=lr)
-        need_classes(spec, "cvib")
-        need_nuisances(spec, "cvib")
+        require_classes(spec, "cvib")
+        require_nuisances(spec, "cvib")
         self.beta, self.reconstruction = beta, reconstruction
         self.encoder = nets.encoder(net, spec.shape, 2 * latents, width=width)
         drawn_from = latents + sum(spec.nuisances)
@@ -61,25 +63,17 @@ class CVIB(Method[Labelled]):
     def losses(self, batch: Labelled, step: int) -> dict[str, Loss]:
         mu, log_var = self.encoder(batch.x).chunk(2, -1)  # [b, k]
         z = gaussian.sample(mu, log_var)
-        s = one_hot(batch.s, self.spec.nuisances)
+        s = categorical.one_hot(batch.s, self.spec.nuisances)
         ce = F.cross_entropy(self.classifier(z), batch.y)
         rec = self.decoder.nll(torch.cat([z, s], -1), batch.x).mean()
         kl = kl_between(mu, log_var)
         value = ce + self.reconstruction * rec + (self.beta + self.reconstruction) * kl
         return {"model": minimise(value, ce=ce, rec=rec, kl=kl)}
 
-    def posterior(self, x: Tensor) -> dict[str, tuple[Tensor, Tensor]]:
-        mu, log_var = self.encoder(x).chunk(2, -1)
-        return {"z": (mu, log_var)}
-
     def decode(self, blocks: dict[str, Tensor]) -> Tensor:
-        """Drawn with no value of a nuisance before another: the code does not say which."""
+        """Drawn with equal weight on all values of each nuisance: the code does not say which it is."""
         z = blocks["z"]
-        return self.decoder.mean(torch.cat([z, no_nuisance(len(z), self.spec.nuisances).to(z)], -1))
-
-    def classify(self, x: Tensor) -> Tensor:
-        logits: Tensor = self.classifier(self.encode(x)["z"])
-        return logits
+        return self.decoder.mean(torch.cat([z, categorical.uniform(len(z), self.spec.nuisances).to(z)], -1))
 
 
 def kl_between(mu: Tensor, log_var: Tensor) -> Tensor:

@@ -15,11 +15,13 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from unbraid.config import Count, Rate, Size
+from unbraid.config import Count, Rate, Size, Weight
 from unbraid.data.batch import Images
 from unbraid.data.table import Spec
+from unbraid.maths import infogan
 from unbraid.methods.contract import Group, Loss, Method, minimise
 from unbraid.nets import gan
+from unbraid.nets.normalisation import update_normalisation
 
 
 class InfoGAN(Method[Images]):
@@ -40,7 +42,7 @@ class InfoGAN(Method[Images]):
         self,
         spec: Spec,
         *,
-        info: float = 0.05,
+        info: Weight = 0.05,
         codes: Size = 5,
         noise: Count = 5,
         width: Size = 32,
@@ -59,8 +61,8 @@ class InfoGAN(Method[Images]):
         }
 
     def losses(self, batch: Images, step: int) -> dict[str, Loss]:
-        c, z = (gan.uniform(len(batch.x), d, batch.x) for d in (self.codes, self.noise))
-        game = gan.play(self.discriminator, batch.x, self.generator(torch.cat([c, z], 1)), c)
+        c, z = (infogan.uniform(len(batch.x), d, batch.x) for d in (self.codes, self.noise))
+        game = infogan.terms(*self.discriminator.compare(batch.x, self.generator(torch.cat([c, z], 1))), c)
         return {
             "model": minimise(game.judged + self.info * game.nll, judged=game.judged),
             "generator": minimise(
@@ -72,12 +74,10 @@ class InfoGAN(Method[Images]):
         }
 
     def after_step(self, step: int) -> None:
-        gan.settle(self)
+        update_normalisation(self)
 
     def encode(self, x: Tensor) -> dict[str, Tensor]:
         return {"z": self.discriminator(x)[1]}
 
     def decode(self, blocks: dict[str, Tensor]) -> Tensor:
-        c = blocks["z"]
-        images: Tensor = self.generator(torch.cat([c, c.new_zeros(len(c), self.noise)], 1))
-        return images
+        return self.generator.without_noise(blocks["z"])

@@ -18,13 +18,14 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from unbraid.config import Count, Rate, Size
+from unbraid.config import Count, Rate, Size, Weight
 from unbraid.data.batch import Images
 from unbraid.data.table import Spec
 from unbraid.errors import UserError
-from unbraid.maths import schedule
+from unbraid.maths import infogan, schedule
 from unbraid.methods.contract import Group, Loss, Method, minimise
 from unbraid.nets import gan
+from unbraid.nets.normalisation import update_normalisation
 
 
 class InfoGANCR(Method[Images]):
@@ -49,11 +50,11 @@ class InfoGANCR(Method[Images]):
         self,
         spec: Spec,
         *,
-        contrast: float = 2.0,
-        contrast_from: int = 288_000,
-        gap: float = 0.0,
-        gap_steps: int = 1,
-        info: float = 0.05,
+        contrast: Weight = 2.0,
+        contrast_from: Count = 288_000,
+        gap: Weight = 0.0,
+        gap_steps: Count = 1,
+        info: Weight = 0.05,
         codes: Size = 5,
         noise: Count = 5,
         width: Size = 32,
@@ -61,15 +62,13 @@ class InfoGANCR(Method[Images]):
         generator_lr: Rate = 1e-3,
     ) -> None:
         super().__init__(spec, lr=lr)
-        if not 0 <= gap < 2:
-            raise UserError(f"gap is {gap}: codes are drawn from -1 to 1, so that it must be less than 2")
+        if gap >= 2:
+            raise UserError(f"gap of infogan_cr must be less than 2, since codes are drawn from [-1, 1], not {gap}")
         self.contrast, self.contrast_from, self.gap, self.gap_steps = contrast, contrast_from, gap, gap_steps
         self.info, self.codes, self.noise, self.generator_lr = info, codes, noise, generator_lr
         self.discriminator = gan.Discriminator(spec.shape, codes, width)
         self.generator = gan.Generator(spec.shape, codes + noise, width)
-        channels, height, side = spec.shape
-        shared = gan.spectral(torch.nn.Linear(4 * width, codes))
-        self.sharing = torch.nn.Sequential(gan.trunk((2 * channels, height, side), width), shared)
+        self.sharing = gan.shared_code(spec.shape, codes, width)
 
     def groups(self) -> dict[str, Group]:
         judges = [*self.discriminator.parameters(), *self.sharing.parameters()]
@@ -79,8 +78,8 @@ class InfoGANCR(Method[Images]):
         }
 
     def losses(self, batch: Images, step: int) -> dict[str, Loss]:
-        c, z = (gan.uniform(len(batch.x), d, batch.x) for d in (self.codes, self.noise))
-        game = gan.play(self.discriminator, batch.x, self.generator(torch.cat([c, z], 1)), c)
+        c, z = (infogan.uniform(len(batch.x), d, batch.x) for d in (self.codes, self.noise))
+        game = infogan.terms(*self.discriminator.compare(batch.x, self.generator(torch.cat([c, z], 1))), c)
         alpha = self.contrast if step >= self.contrast_from else 0.0
         told = self._contrast(batch.x, step) if alpha else torch.zeros(())  # -L_c
         return {
@@ -97,18 +96,16 @@ class InfoGANCR(Method[Images]):
     def _contrast(self, like: Tensor, step: int) -> Tensor:
         """The cross entropy of the code that the images of a pair share; log(codes) at chance."""
         gap = schedule.linear(step - self.contrast_from, self.gap, 0.0, self.gap_steps)
-        first, second, which = gan.draw_pairs(len(like), self.codes, gap, like)
-        z = gan.uniform(len(like), self.noise, like).repeat(2, 1)
+        first, second, which = infogan.draw_pairs(len(like), self.codes, gap, like)
+        z = infogan.uniform(len(like), self.noise, like).repeat(2, 1)
         images = self.generator(torch.cat([torch.cat([first, second]), z], 1))
         return F.cross_entropy(self.sharing(torch.cat(images.chunk(2), 1)), which)
 
     def after_step(self, step: int) -> None:
-        gan.settle(self)
+        update_normalisation(self)
 
     def encode(self, x: Tensor) -> dict[str, Tensor]:
         return {"z": self.discriminator(x)[1]}
 
     def decode(self, blocks: dict[str, Tensor]) -> Tensor:
-        c = blocks["z"]
-        images: Tensor = self.generator(torch.cat([c, c.new_zeros(len(c), self.noise)], 1))
-        return images
+        return self.generator.without_noise(blocks["z"])

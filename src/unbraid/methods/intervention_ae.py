@@ -22,17 +22,18 @@ theta_M is a constant unless `second_order` unrolls it. Encoder and decoder are 
 from __future__ import annotations
 
 import torch
-from torch import Tensor, nn
-from torch.func import functional_call
+import torch.nn.functional as F
+from torch import Tensor
 
-from unbraid.config import Rate, Size
+from unbraid.config import Count, Rate, Size, Weight
 from unbraid.data.batch import Images
 from unbraid.data.table import Spec
 from unbraid.errors import UserError
 from unbraid.maths import intervention
-from unbraid.methods.contract import Group, Loss, Method, minimise
-from unbraid.nets import autoencoders as nets
+from unbraid.maths.gradients import one_backward_pass
+from unbraid.methods.contract import Group, Loss, Method, minimise, numbered
 from unbraid.nets import intervention as intervention_nets
+from unbraid.nets.translator import Translator
 
 
 class InterventionAE(Method[Images]):
@@ -63,19 +64,19 @@ class InterventionAE(Method[Images]):
         self,
         spec: Spec,
         *,
-        lambda_1: float = 0.25,
-        lambda_2: float = 10.0,
-        lambda_3: float = 1.0,
+        lambda_1: Weight = 0.25,
+        lambda_2: Weight = 10.0,
+        lambda_3: Weight = 1.0,
         features: Size = 10,
         dims: Size = 1,
-        inner_steps: int = 10,
-        inner_rate: float = 0.03,
+        inner_steps: Count = 10,
+        inner_rate: Weight = 0.03,
         second_order: bool = False,
         literal: bool = False,
         width: Size = 32,
         critic_width: Size = 32,
         critic_layers: Size = 1,
-        leak: float = 0.0,
+        leak: Weight = 0.0,
         translator_width: Size = 16,
         lr: Rate = 1e-4,
         decoder_lr: Rate = 1e-4,
@@ -83,10 +84,8 @@ class InterventionAE(Method[Images]):
         weight_lr: Rate = 1e-5,
     ) -> None:
         super().__init__(spec, lr=lr)
-        if features < 2 or dims < 1:
-            raise UserError(
-                f"intervention_ae needs two features or more of one dimension or more, not {features}, {dims}"
-            )
+        if features < 2:
+            raise UserError("intervention_ae exchanges one feature and keeps the others: it needs two features or more")
         self.lambda_1, self.lambda_2, self.lambda_3 = lambda_1, lambda_2, lambda_3
         self.features, self.dims, self.literal = features, dims, literal
         self.inner_steps, self.inner_rate, self.second_order = inner_steps, inner_rate, second_order
@@ -94,9 +93,9 @@ class InterventionAE(Method[Images]):
         self.encoder = intervention_nets.encoder(spec.shape, features * dims, width=width)
         self.decoder = intervention_nets.decoder(spec.shape, features * dims, width=width)
         self.critic, self.weigh = (
-            intervention_nets.judge(spec.shape, width=critic_width, layers=critic_layers, leak=leak) for _ in range(2)
+            intervention_nets.scalar(spec.shape, width=critic_width, layers=critic_layers, leak=leak) for _ in range(2)
         )
-        self.translator = nets.Translator(spec.shape, width=translator_width).requires_grad_(False)
+        self.translator = Translator(spec.shape, width=translator_width).requires_grad_(False)
 
     def groups(self) -> dict[str, Group]:
         return {
@@ -107,19 +106,16 @@ class InterventionAE(Method[Images]):
         }
 
     def losses(self, batch: Images, step: int) -> dict[str, Loss]:
-        x = batch.x
-        if len(x) < 4:
-            raise UserError("intervention_ae exchanges features within a batch: it needs four images or more in one")
+        x, b = batch.x, len(batch.x)
+        if b < 4:
+            raise UserError("intervention_ae exchanges features within a batch: it needs a batch of four or more")
         z = self.code(x)  # [b, features, dims]
         reconstruction = self.draw(z)
-        chosen = torch.randint(self.features, (len(x), 1), device=x.device) == torch.arange(
-            self.features, device=x.device
-        )
-        other = z.roll(int(torch.randint(1, len(x), ())), 0)  # z^r, of another image: of its own, x' would be real
-        changed = torch.sigmoid(self.draw(intervention.intervene(z, other, chosen)))  # x'
-        returned = self.draw(intervention.intervene(self.code(changed), z, chosen))  # x''
-        l_rec = intervention.cross_entropy(reconstruction, x)
-        l_in = intervention.cross_entropy(returned, x)
+        k = F.one_hot(torch.randint(self.features, (b,), device=x.device), self.features).bool()  # [b, features]
+        other = z.roll(int(torch.randint(1, b, ())), 0)  # z^r, never the image's own: x' would be a reconstruction
+        changed = torch.sigmoid(self.draw(intervention.intervene(z, other, k)))  # x'
+        returned = self.draw(intervention.intervene(self.code(changed), z, k))  # x''
+        l_rec, l_in = (intervention.cross_entropy(logits, x) for logits in (reconstruction, returned))
         real = torch.sigmoid(reconstruction)
         w = intervention.mean_one(self.weigh(changed)[:, 0])  # [b]
         judged_real = self.critic(real if self.literal else real.detach())[:, 0]
@@ -136,21 +132,12 @@ class InterventionAE(Method[Images]):
         }
 
     def difficulty(self, z: Tensor) -> Tensor:
-        """Algorithm 1 for one feature and two of its values in the batch: [b, features, dims] -> []"""
-        b = len(z)
-        feature = torch.randint(self.features, ())
-        chosen = (torch.arange(self.features, device=z.device) == feature.to(z.device)).expand(b, -1)
-        first, second = torch.randperm(b, device=z.device)[:2]
-        u, v = (torch.sigmoid(self.draw(intervention.intervene(z, z[i : i + 1], chosen))) for i in (first, second))
-        learned = intervention.adapted(
-            self.translator,
-            u[: b // 2],
-            v[: b // 2],
-            steps=self.inner_steps,
-            rate=self.inner_rate,
-            second_order=self.second_order,
-        )
-        return intervention.cross_entropy(functional_call(self.translator, learned, (u[b // 2 :],)), v[b // 2 :])
+        """Algorithm 1 for one random feature and two of its values in the batch. [b, features, dims] -> []"""
+        k = F.one_hot(torch.randint(self.features, ()), self.features).bool().to(z.device)  # [features]
+        two = z[torch.randperm(len(z), device=z.device)[:2]]  # [2, features, dims]
+        u, v = (torch.sigmoid(self.draw(intervention.intervene(z, value, k))) for value in two)
+        steps, rate = self.inner_steps, self.inner_rate
+        return intervention.difficulty(self.translator, u, v, steps=steps, rate=rate, second_order=self.second_order)
 
     def code(self, x: Tensor) -> Tensor:
         """[b, c, h, w] -> [b, features, dims]"""
@@ -164,18 +151,7 @@ class InterventionAE(Method[Images]):
 
     @property
     def units(self) -> dict[str, list[int]]:
-        return {"z": [k for k in range(self.features) for _ in range(self.dims)]} if self.dims > 1 else {}
+        return {"z": numbered(self.features, self.dims)} if self.dims > 1 else {}
 
     def encode(self, x: Tensor) -> dict[str, Tensor]:
         return {"z": self.encoder(x)}
-
-    def decode(self, blocks: dict[str, Tensor]) -> Tensor:
-        return self.decoder.mean(blocks["z"])
-
-
-def one_backward_pass(total: Tensor, *parts: nn.Module) -> list[Tensor]:
-    """For each part a scalar with the value of `total` and its gradient with respect to that part's parameters."""
-    owned = [list(part.parameters()) for part in parts]
-    gradients = iter(torch.autograd.grad(total, [p for own in owned for p in own], retain_graph=True))
-    linear = [sum(((p - p.detach()) * next(gradients)).sum() for p in own) for own in owned]
-    return [total.detach() + each for each in linear]

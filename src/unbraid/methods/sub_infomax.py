@@ -21,7 +21,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from unbraid.config import Rate, Size
+from unbraid.config import Count, Rate, Share, Size, Weight
 from unbraid.data.batch import Views
 from unbraid.data.table import Spec
 from unbraid.errors import UserError
@@ -29,8 +29,9 @@ from unbraid.maths import schedule
 from unbraid.maths.augment import Augment
 from unbraid.maths.contrast import supcon_of_units
 from unbraid.maths.slices import hessian, infomin, named, orthogonality
-from unbraid.methods.contract import Loss, Method, minimise
-from unbraid.nets.resnet import trunk
+from unbraid.methods.contract import Loss, Method, minimise, numbered
+from unbraid.nets import resnet
+from unbraid.nets.layers import dense
 
 
 class SubInfoMax(Method[Views]):
@@ -61,40 +62,36 @@ class SubInfoMax(Method[Views]):
         self,
         spec: Spec,
         *,
-        infomin: float = 0.0,
-        orthogonality: float = 0.0,
-        permuted_orthogonality: float = 0.0,
-        hessian: float = 0.0,
-        warm_up: int = 0,
+        infomin: Weight = 0.0,
+        orthogonality: Weight = 0.0,
+        permuted_orthogonality: Weight = 0.0,
+        hessian: Weight = 0.0,
+        warm_up: Count = 0,
         slices: Size = 2,
         latents: Size = 8,
         positives: Literal["label", "view"] = "label",
         heads: Literal["paper", "each", "one"] = "paper",
-        temperature: float = 0.1,
+        temperature: Rate = 0.1,
         literal_infomin: bool = False,
         hessian_per_sample: bool = False,
         net: Literal["conv4", "resnet10", "resnet18", "resnet34"] = "conv4",
         width: Size = 32,
-        least_crop: float = 1.0,
+        least_crop: Share = 1.0,
         flip: bool = False,
-        colour: float = 0.0,
+        colour: Weight = 0.0,
         lr: Rate = 1e-3,
     ) -> None:
         super().__init__(spec, lr=lr)
-        if positives not in ("label", "view") or heads not in ("paper", "each", "one"):
-            raise UserError(f"positives are label or view, heads paper, each or one: not '{positives}' and '{heads}'")
-        if slices < 1 or 8 * width % slices:
+        if 8 * width % slices:
             raise UserError(f"{8 * width} dimensions of r cannot be cut into {slices} equal slices: change width")
         self.weights = (infomin, orthogonality, permuted_orthogonality, hessian)
-        if min(*self.weights, warm_up) < 0 or latents < 1 or temperature <= 0:
-            raise UserError("sub_infomax: weights and warm_up must not be negative, latents and temperature be above 0")
         self.warm_up, self.k, self.latents, self.temperature = warm_up, slices, latents, temperature
         self.literal, self.per_sample, self.by_label = literal_infomin, hessian_per_sample, positives == "label"
         self.view = Augment(least_crop, flip, colour)
         self.whole = heads == "one" or (heads == "paper" and hessian > 0)
-        self.trunk, r, z = trunk(net, spec.shape, width=width), 8 * width, slices * latents
+        self.trunk, r, z = resnet.encoder(net, spec.shape, width=width), 8 * width, slices * latents
         sizes = [(r, z)] if self.whole else [(r // slices, latents)] * slices
-        self.heads = nn.ModuleList(nn.Sequential(nn.Linear(a, a), nn.ReLU(), nn.Linear(a, b)) for a, b in sizes)
+        self.heads = nn.ModuleList(dense(a, a, b) for a, b in sizes)
 
     def losses(self, batch: Views, step: int) -> dict[str, Loss]:
         if len(batch.y) < 2:
@@ -129,4 +126,4 @@ class SubInfoMax(Method[Views]):
 
     @property
     def units(self) -> dict[str, list[int]]:
-        return {"z": [k for k in range(self.k) for _ in range(self.latents)]}
+        return {"z": numbered(self.k, self.latents)}

@@ -18,15 +18,15 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from unbraid.config import Rate, Size
+from unbraid.config import Rate, Share, Size, Weight
 from unbraid.data.batch import Views
 from unbraid.data.table import Spec
 from unbraid.errors import UserError
 from unbraid.maths.augment import Augment
 from unbraid.maths.contrast import supcon
 from unbraid.maths.slices import named
-from unbraid.methods.contract import Loss, Method, minimise
-from unbraid.nets.resnet import trunk
+from unbraid.methods.contract import Loss, Method, minimise, numbered
+from unbraid.nets import resnet
 
 
 class SubSupervised(Method[Views]):
@@ -46,12 +46,12 @@ class SubSupervised(Method[Views]):
         self,
         spec: Spec,
         *,
-        temperature: float = 0.1,
+        temperature: Rate = 0.1,
         net: Literal["conv4", "resnet10", "resnet18", "resnet34"] = "conv4",
         width: Size = 32,
-        least_crop: float = 1.0,
+        least_crop: Share = 1.0,
         flip: bool = False,
-        colour: float = 0.0,
+        colour: Weight = 0.0,
         lr: Rate = 1e-3,
     ) -> None:
         super().__init__(spec, lr=lr)
@@ -61,11 +61,9 @@ class SubSupervised(Method[Views]):
                 f"sub_supervised needs a slice of r for each factor that two views share: {8 * width} dimensions "
                 f"cannot be cut into {len(self.sizes)}; choose another width, or a data set whose views share factors"
             )
-        if temperature <= 0:
-            raise UserError(f"temperature is {temperature}: it must be above 0")
         self.temperature, self.width = temperature, width
         self.view = Augment(least_crop, flip, colour)
-        self.trunk = trunk(net, spec.shape, width=width)
+        self.trunk = resnet.encoder(net, spec.shape, width=width)
 
     def losses(self, batch: Views, step: int) -> dict[str, Loss]:
         x = torch.cat([self.view(batch.x1), self.view(batch.x2)])  # [2 b, c, h, w]
@@ -85,5 +83,4 @@ class SubSupervised(Method[Views]):
 
     @property
     def units(self) -> dict[str, list[int]]:
-        k = len(self.sizes)
-        return {"r": [i for i in range(k) for _ in range(8 * self.width // k)]}
+        return {"r": numbered(len(self.sizes), 8 * self.width // len(self.sizes))}
