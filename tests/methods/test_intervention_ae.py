@@ -194,6 +194,52 @@ def slopes(net: nn.Module) -> list[float]:
     return [-unit(torch.tensor(-1.0)).item() for unit in units]
 
 
+def test_the_difficulty_is_that_of_any_feature_and_only_it_is_set() -> None:
+    method, z, chosen = build(inner_steps=0), torch.randn(16, 4, 2), set()
+    drawn: list[Tensor] = []
+
+    def draw(code: Tensor) -> Tensor:
+        drawn.append(code)
+        return InterventionAE.draw(method, code)
+
+    method.draw = draw  # type: ignore[method-assign]
+    for seed in range(30):
+        drawn.clear()
+        torch.manual_seed(seed)
+        method.difficulty(z)
+        sources = []
+        for code in drawn:
+            changed = (code != z).any(0).any(-1).nonzero().flatten().tolist()
+            assert len(changed) == 1
+            value = code[:, changed[0]]
+            assert torch.equal(value, value[:1].expand_as(value))  # the same value in all images
+            sources.append((z[:, changed[0]] == value[0]).all(-1).nonzero().item())
+            chosen.add(changed[0])
+        assert len(sources) == 2
+        assert sources[0] != sources[1]
+    assert chosen == {0, 1, 2, 3}
+
+
+def test_the_difficulty_moves_the_values_that_are_set_and_the_codes_that_get_them() -> None:
+    """The gradient is that of a loop over images, with an untrained translator, which is the identity."""
+    method = build(inner_steps=0).double()
+    z = (0.3 * torch.randn(16, 4, 2, dtype=torch.float64)).requires_grad_()  # no pixel is cut at the edge
+    torch.manual_seed(3)
+    k, (a, b) = int(torch.randint(4, ())), torch.randperm(16)[:2].tolist()
+    total = torch.zeros((), dtype=torch.float64)
+    for i in range(8, 16):
+        u, v = (
+            torch.sigmoid(method.decoder(torch.cat([z[i, :k], z[j, k : k + 1], z[i, k + 1 :]]).reshape(1, -1)))
+            for j in (a, b)
+        )
+        total = total - (v * u.log() + (1 - v) * (1 - u).log()).sum() / 8
+    (expected,) = torch.autograd.grad(total, z)
+    torch.manual_seed(3)
+    (found,) = torch.autograd.grad(method.difficulty(z), z)
+    assert min(expected[j, k].abs().max().item() for j in (a, b)) > 1e-6
+    torch.testing.assert_close(found, expected, rtol=1e-6, atol=1e-9)
+
+
 @pytest.mark.parametrize(("shape", "judge", "encoder"), [((3, 64, 64), 6, 5), ((3, 28, 28), 5, 3)])
 def test_units_of_critic_and_weights_leak_as_told_and_no_others(
     shape: tuple[int, int, int], judge: int, encoder: int

@@ -12,6 +12,7 @@ from tests.toys import Squares
 from unbraid.data.batch import Views
 from unbraid.data.samplers import sampler
 from unbraid.errors import UserError
+from unbraid.maths.augment import Augment
 from unbraid.maths.contrast import supcon
 from unbraid.maths.slices import hessian, infomin, orthogonality
 from unbraid.methods.sub_infomax import SubInfoMax
@@ -184,6 +185,22 @@ def test_views_are_augmented_apart_and_codes_are_not() -> None:
     assert terms(changed)["infomax"] != terms(changed, 1)["infomax"]
     for block, code in changed.encode(batch().x1).items():
         assert torch.equal(code, plain.encode(batch().x1)[block])
+
+
+class Negative(Augment):
+    def __call__(self, x: Tensor) -> Tensor:
+        return 1 - x
+
+
+def test_both_views_are_augmented() -> None:
+    """With the negative of an image as its view, the loss is that of a batch of negatives."""
+    plain, negative = build(), build()
+    negative.view = Negative(1.0, False, 0.0)
+    views = batch()
+    expected = plain.losses(replace(views, x1=1 - views.x1, x2=1 - views.x2), 0)["model"].value.item()
+    assert negative.losses(views, 0)["model"].value.item() == expected
+    for half in ({"x1": 1 - views.x1}, {"x2": 1 - views.x2}):
+        assert plain.losses(replace(views, **half), 0)["model"].value.item() != pytest.approx(expected, rel=1e-4)
 
 
 def test_blocks_are_the_code_the_representation_and_their_slices() -> None:
