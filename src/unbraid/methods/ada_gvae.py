@@ -27,7 +27,7 @@ from unbraid.nets import autoencoders as nets
 
 
 class AdaGVAE(Method[Pairs]):
-    """Weak supervision: the dimensions that a pair shares are tied, so each learns one factor; block `z`.
+    """Weak supervision: posteriors are averaged in the dimensions that a pair shares; block `z`.
 
     Args:
         beta: weight of the KL
@@ -66,7 +66,7 @@ class AdaGVAE(Method[Pairs]):
 
 
 def shared_dims(mu1: Tensor, log_var1: Tensor, mu2: Tensor, log_var2: Tensor) -> Tensor:
-    """Which dimensions a pair seems to have in common. [b, k] -> bool [b, k]"""
+    """The dimensions that a pair seems to share. [b, k] -> bool [b, k]"""
     delta = gaussian.kl(mu1, log_var1, mu2, log_var2).detach()
     threshold = (delta.amax(-1, keepdim=True) + delta.amin(-1, keepdim=True)) / 2
     return delta < threshold

@@ -1,4 +1,4 @@
-"""Ada-ML-VAE: as Ada-GVAE, with a product for an average, Locatello et al. 2020 (arXiv:2002.02886, section 4).
+"""Ada-ML-VAE: as Ada-GVAE, with a product in place of the average, Locatello et al. 2020 (arXiv:2002.02886, section 4).
 
     sum over the pair of 1/2 ( E[-log p(x|z)] + beta KL(q~(z|x) || p(z)) )
 
@@ -32,7 +32,7 @@ class AdaMLVAE(Method[Pairs]):
 
     Args:
         beta: weight of the KL
-        doubled: give the product twice its variance, as the authors' code does
+        doubled: double the variance of the product, as the authors' code does
         latents: number of dimensions of the code
         net: networks of encoder and decoder
         width: channels of the first convolution

@@ -1,4 +1,4 @@
-"""AnnealedVAE: a code whose capacity is let grow during training, Burgess et al. 2018 (arXiv:1804.03599, eq. 8).
+"""AnnealedVAE: a code whose capacity grows during training, Burgess et al. 2018 (arXiv:1804.03599, eq. 8).
 
     E_q(z|x)[-log p(x|z)] + gamma |KL(q(z|x) || p(z)) - C|
 
@@ -22,11 +22,11 @@ from unbraid.nets import autoencoders as nets
 
 
 class AnnealedVAE(Method[Images]):
-    """A Gaussian code that is held at a given number of nats, few at first; block `z`.
+    """A Gaussian code whose KL is held at a capacity that grows during training; block `z`.
 
     Args:
         gamma: weight of the distance between the KL and the capacity
-        c_max: the capacity at the end of its growth, in nats
+        c_max: final capacity, in nats
         c_steps: steps over which the capacity grows from 0
         latents: number of dimensions of the code
         net: networks of encoder and decoder

@@ -3,8 +3,8 @@
     model:   E_q(z|x)[-log p(x|z)] + beta |KL(q(z|x) || p(z)) - C| + weight (TC_critic + TC_batch)
     critic:  as that of factor_vae
 
-A row of table 3 in the swap paper, and not a published method: the reading is that of the only public script of that
-name (https://github.com/amir-abdi/disentanglement-pytorch), which adds the terms of FactorVAE (Kim & Mnih 2018,
+A row of table 3 in the paper of `swap_vae`, not a published method of its own. This follows the only public code of
+that name (https://github.com/amir-abdi/disentanglement-pytorch), which adds the terms of FactorVAE (Kim & Mnih 2018,
 arXiv:1802.05983) and of beta-TCVAE (Chen et al. 2018, arXiv:1802.04942) with one weight, and a growing capacity C.
 """
 
@@ -26,12 +26,12 @@ from unbraid.nets.critics import critic, log_odds
 
 
 class BetaFactorTCVAE(Method[Images]):
-    """A Gaussian code whose dependence between dimensions is measured in two ways at once; block `z`.
+    """A Gaussian code whose total correlation is estimated in two ways at once; block `z`.
 
     Args:
         beta: weight of the distance between the KL and the capacity
-        weight: of both estimates of the total correlation
-        c_max: the capacity at the end of its growth, in nats
+        weight: weight of both estimates of the total correlation
+        c_max: final capacity, in nats
         c_steps: steps over which the capacity grows from 0
         latents: number of dimensions of the code
         net: networks of encoder and decoder

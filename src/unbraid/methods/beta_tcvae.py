@@ -1,15 +1,15 @@
-"""beta-TCVAE: the total correlation of the code costs extra, Chen et al. 2018 (arXiv:1802.04942, eq. 4).
+"""beta-TCVAE: the total correlation of the code has its own weight, Chen et al. 2018 (arXiv:1802.04942, eq. 4).
 
     E_q(z|x)[-log p(x|z)] + alpha I(x; z) + beta KL(q(z) || prod_k q(z_k)) + gamma sum_k KL(q(z_k) || p(z_k))
 
-The last three terms with weights of one sum to KL(q(z|x) || p(z)), so this is the VAE plus (alpha - 1) I(x; z), and so
+With weights of one, the last three terms sum to KL(q(z|x) || p(z)), so this is the VAE plus (alpha - 1) I(x; z) and so
 on, which is how it is written below. Paper -> here: q(z) is estimated from the batch (maths/aggregate.py),
 N -> spec.n_train.
 
 Differs from the paper: the KL is in closed form, as in Locatello et al. 2019 (arXiv:1811.12359), whose networks,
 optimiser and grid of beta (1, 2, 4, 6, 8, 10) are used; the weighted estimate leaves out the paper's factor 1/N, which
 has no gradient; the stratified one treats all other samples alike. The log shows the stratified estimates, whichever
-is minimised, because the weighted ones are far from the truth (docs/methods/beta_tcvae.md).
+is minimised, because the weighted ones have a large bias (docs/methods/beta_tcvae.md).
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from unbraid.nets import autoencoders as nets
 
 
 class BetaTCVAE(Method[Images]):
-    """A Gaussian code of which the dependence between dimensions is measured within the batch; block `z`.
+    """A Gaussian code whose total correlation is estimated from the batch; block `z`.
 
     Args:
         alpha: weight of the mutual information of image and code
         beta: weight of the total correlation; 1 (with alpha and gamma) is the VAE
         gamma: weight of each dimension's divergence from the prior
-        estimator: of q(z) from a batch, weighted or stratified
+        estimator: how q(z) is estimated from a batch
         latents: number of dimensions of the code
         net: networks of encoder and decoder
         width: channels of the first convolution
@@ -74,7 +74,7 @@ class BetaTCVAE(Method[Images]):
 
 
 def parts_of_kl(z: Tensor, mu: Tensor, log_var: Tensor, estimator: str, n: int) -> tuple[Tensor, Tensor, Tensor]:
-    """Mutual information, total correlation and divergence by dimension; they sum to log q(z|x) - log p(z)."""
+    """Mutual information, total correlation and the sum of KLs by dimension; they add up to log q(z|x) - log p(z)."""
     weights = aggregate.log_weights(estimator, len(z), n).to(z)  # [b, b]
     joint, each = aggregate.log_mixture(z, mu, log_var, weights)  # [b], [b, k]
     own, zero = gaussian.log_density(z, mu, log_var).sum(-1), torch.zeros_like(z)

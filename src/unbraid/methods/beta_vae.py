@@ -19,7 +19,7 @@ from unbraid.nets import autoencoders as nets
 
 
 class BetaVAE(Method[Images]):
-    """A Gaussian code whose KL to the standard normal prior costs beta times its nats; block `z`.
+    """A Gaussian code whose KL to the standard normal prior is weighted by beta; block `z`.
 
     Args:
         beta: weight of the KL; 1 is the VAE

@@ -1,8 +1,8 @@
-"""A classifier whose code also has to be that of a beta-VAE (the row beta-VAE of the swap paper's table 1).
+"""A classifier on the code of a beta-VAE (the row beta-VAE in table 1 of the paper of swap_vae).
 
     -weight log q(y|mu(x)) + E_q(z|x)[-log p(x|z)] + beta KL(q(z|x) || p(z)),    q(z|x) = N(mu(x), sigma(x)^2)
 
-The paper gives no sizes and no weights. The classifier sees the posterior's mean, in training as afterwards.
+The paper gives no sizes and no weights. The classifier sees the posterior mean, in training as well as afterwards.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from unbraid.nets import autoencoders as nets
 
 
 class BetaVAEClassifier(Method[Labelled]):
-    """Class and image from one Gaussian code; block `z`.
+    """Class and image are predicted from one Gaussian code; block `z`.
 
     Args:
         beta: weight of the KL
-        weight: of the classifier's loss
+        weight: weight of the classifier's loss
         latents: number of dimensions of the code
         net: networks of encoder and decoder
         width: channels of the first convolution

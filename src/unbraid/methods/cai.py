@@ -1,11 +1,11 @@
-"""CAI: a critic reads the nuisances from the code, the encoder prevents it, Xie et al. 2017 (arXiv:1705.11122, eq. 1).
+"""CAI: critics predict the nuisances from the code, the encoder prevents it, Xie et al. 2017 (arXiv:1705.11122, eq. 1).
 
     min over encoder and classifier, max over critics of  E[-log q(y|h) + gamma log q_D(s|h)],    h = E(x)
 
-In one loss, by gradient reversal: critics minimise -log q_D(s|h), and what reaches the encoder is -gamma times as much.
-Each known nuisance has a critic of its own.
+In one loss, by gradient reversal: critics minimise -log q_D(s|h), and the encoder gets -gamma times their gradient.
+Each known nuisance has its own critic.
 
-Differs from the paper: h is computed from x alone, since a new image's nuisance is not known; no alternation.
+Differs from the paper: h is computed from x alone, since a new image's nuisance is not known; nothing alternates.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from unbraid.nets.layers import dense
 
 
 class CAI(Method[Labelled]):
-    """A code for the class from which critics cannot tell the known nuisances; block `z`.
+    """A code for the class from which critics cannot predict the known nuisances; block `z`.
 
     Args:
-        gamma: weight of the critics' loss in the encoder's
+        gamma: weight of the critics' loss in that of the encoder
         latents: number of dimensions of the code
         critic_width: units in each of a critic's two hidden layers
         net: network of the encoder
@@ -59,9 +59,9 @@ class CAI(Method[Labelled]):
     def losses(self, batch: Labelled, step: int) -> dict[str, Loss]:
         h = self.encode(batch.x)["z"]  # [b, k]
         ce = F.cross_entropy(self.classifier(h), batch.y)
-        hidden = reverse(h, self.gamma)
-        told = [F.cross_entropy(critic(hidden), s) for critic, s in zip(self.critics, batch.s.T, strict=True)]
-        nuisance = sum(told, ce.new_zeros(()))
+        reversed_h = reverse(h, self.gamma)
+        each = [F.cross_entropy(critic(reversed_h), s) for critic, s in zip(self.critics, batch.s.T, strict=True)]
+        nuisance = sum(each, ce.new_zeros(()))
         return {"model": minimise(ce + nuisance, ce=ce, nuisance=nuisance)}
 
     def encode(self, x: Tensor) -> dict[str, Tensor]:

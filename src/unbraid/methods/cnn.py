@@ -1,4 +1,4 @@
-"""A plain convolutional classifier: the baseline of methods that make a code invariant.
+"""A plain convolutional classifier: the baseline for methods that learn invariant codes.
 
     -log q(y|x)
 
@@ -21,7 +21,7 @@ from unbraid.nets import autoencoders as nets
 
 
 class CNN(Method[Labelled]):
-    """Class from image; the block `z` is what the last layer sees.
+    """Predicts the class from the image; block `z` is the input of the last layer.
 
     Args:
         latents: number of dimensions of the code

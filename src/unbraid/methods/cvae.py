@@ -5,8 +5,8 @@
 
 L_VAE is in `rb_vae`; q(z,s) is over targets; samples of q(z) q(s) have their s shuffled over the batch.
 
-Differs from the paper: the critic has hidden layers (a linear one cannot see dependence between z and s) and an Adam of
-its own, so that neither player moves the other's weights; one encoder has both codes.
+Differs from the paper: the critic has hidden layers (a linear one cannot see dependence between z and s) and its own
+Adam, so that neither player updates the weights of the other; one encoder outputs both codes.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from unbraid.nets.critics import critic, log_odds
 
 
 class CVAE(Method[TargetBackground]):
-    """What targets have and backgrounds have not; blocks `s` (salient) and `z` (common).
+    """What only targets have, and what both sets share; blocks `s` (salient) and `z` (common).
 
     Args:
         lambda_tc: weight of the dependence between s and z; 0 is RbVAE

@@ -1,12 +1,12 @@
-"""CVIB: a bottleneck that is told the nuisance when it draws, Moyer et al. 2018 (arXiv:1805.09458, eq. 8).
+"""CVIB: an information bottleneck whose decoder is given the nuisances, Moyer et al. 2018 (arXiv:1805.09458, eq. 8).
 
     E_q(z|x)[-log q(y|z) - lambda log p(x|z,s)] + (beta + lambda) KL(q(z|x) || q(z))
 
-The decoder is given the nuisances s, so the code need not carry them, and the last term makes it costly to.
+The decoder is given the nuisances s, so the code need not carry them, and the last term penalises doing so.
 KL(q(z|x) || q(z)) is bounded by the mean of KL(q(z|x_i) || q(z|x_j)) over all pairs of the batch.
 
-Paper -> here: lambda -> reconstruction. Differs from the paper: no entropy term, an error of its first version that the
-author's tutorial takes back; weights for images (the paper's 1e-4 is for tables of a few numbers).
+Paper -> here: lambda -> reconstruction. Differs from the paper: no entropy term, an error in its first version that the
+author's tutorial corrects; weights for images (the paper's 1e-4 is for tables of a few numbers).
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from unbraid.nets import autoencoders as nets
 
 
 class CVIB(Method[Labelled]):
-    """A compressed code for the class; what it draws is told the known nuisances; block `z`.
+    """A compressed code for the class; the decoder is given the known nuisances; block `z`.
 
     Args:
-        beta: price of a nat in the code
-        reconstruction: lambda, weight of the image's likelihood and of leaving the nuisances to the decoder
+        beta: weight of the KL
+        reconstruction: lambda, weight of the reconstruction, which is added to that of the KL
         latents: number of dimensions of the code
         net: networks of encoder and decoder
         width: channels of the first convolution
@@ -56,8 +56,8 @@ class CVIB(Method[Labelled]):
         require_nuisances(spec, "cvib")
         self.beta, self.reconstruction = beta, reconstruction
         self.encoder = nets.encoder(net, spec.shape, 2 * latents, width=width)
-        drawn_from = latents + sum(spec.nuisances)
-        self.decoder = nets.decoder(net, spec.shape, drawn_from, width=width, likelihood=likelihood)
+        inputs = latents + sum(spec.nuisances)
+        self.decoder = nets.decoder(net, spec.shape, inputs, width=width, likelihood=likelihood)
         self.classifier = nn.Linear(latents, spec.classes)
 
     def losses(self, batch: Labelled, step: int) -> dict[str, Loss]:
@@ -77,5 +77,5 @@ class CVIB(Method[Labelled]):
 
 
 def kl_between(mu: Tensor, log_var: Tensor) -> Tensor:
-    """The mean of KL(q_i || q_j) over all ordered pairs of posteriors, each with itself too. [b, k] -> []"""
+    """The mean of KL(q_i || q_j) over all ordered pairs of posteriors, with i = j included. [b, k] -> []"""
     return gaussian.kl(mu[:, None], log_var[:, None], mu, log_var).sum(-1).mean()

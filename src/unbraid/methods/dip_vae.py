@@ -26,12 +26,12 @@ from unbraid.nets import autoencoders as nets
 
 
 class DIPVAE(Method[Images]):
-    """A Gaussian code whose dimensions should be uncorrelated and of variance one; block `z`.
+    """A Gaussian code whose dimensions are drawn towards no correlation and a variance of one; block `z`.
 
     Args:
-        dip_variant: covariance of the posterior means (i) or of the samples (ii)
-        lambda_od: weight of the squared covariances between two dimensions
-        lambda_d: weight of the squared distances of variances from one; None: 10 lambda_od (i) or lambda_od (ii)
+        dip_variant: penalise the covariance of the posterior means (i) or of the samples (ii)
+        lambda_od: weight of the squared off-diagonal entries of the covariance
+        lambda_d: weight of the squared deviations of the variances from 1; None: 10 lambda_od (i) or lambda_od (ii)
         latents: number of dimensions of the code
         net: networks of encoder and decoder
         width: channels of the first convolution

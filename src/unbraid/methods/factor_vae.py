@@ -1,10 +1,10 @@
-"""FactorVAE: a critic measures the total correlation of the code, Kim & Mnih 2018 (arXiv:1802.05983, eq. 2 and 3).
+"""FactorVAE: a critic estimates the total correlation of the code, Kim & Mnih 2018 (arXiv:1802.05983, eq. 2 and 3).
 
     model:   E_q(z|x)[-log p(x|z)] + KL(q(z|x) || p(z)) + gamma E_q(z)[log D(z) - log(1 - D(z))]
     critic:  -1/2 E_q(z)[log D(z)] - 1/2 E_perm(z')[log(1 - D(z'))]
 
 Paper -> here: D(z) is the softmax of the critic's two logits, the first meaning "joint"; perm shuffles each
-dimension over the batch. The critic's loss cannot move the encoder: each group's gradient is its own.
+dimension over the batch. The critic's loss does not update the encoder: each group has its own gradient.
 
 Differs from the paper: with `second_batch` (the paper's form) the batch is split in two, so that the permuted codes z'
 come from other images than z; without it they are shuffled codes of the same images, as in Locatello et al. 2019.
@@ -30,11 +30,11 @@ from unbraid.nets.critics import critic, log_odds
 
 
 class FactorVAE(Method[Images]):
-    """A Gaussian code whose dimensions a critic should not be able to tell from independent ones; block `z`.
+    """A Gaussian code that a critic should not be able to tell from one with independent dimensions; block `z`.
 
     Args:
         gamma: weight of the total correlation; 0 is the VAE
-        second_batch: permute codes of other images than those of the model's loss, by halving the batch
+        second_batch: split the batch, and permute the codes of the half that the model's loss does not see
         latents: number of dimensions of the code
         net: networks of encoder and decoder
         width: channels of the first convolution
@@ -72,7 +72,7 @@ class FactorVAE(Method[Images]):
 
     def losses(self, batch: Images, step: int) -> dict[str, Loss]:
         if self.second_batch and len(batch.x) < 2:
-            raise UserError("factor_vae with second_batch halves the batch: it must be at least 2, and is 1")
+            raise UserError("factor_vae with second_batch halves the batch: it needs a batch of two or more")
         x, other = batch.x.chunk(2) if self.second_batch else (batch.x, None)
         mu, log_var = self.encoder(x).chunk(2, -1)  # [b, k]
         z = gaussian.sample(mu, log_var)

@@ -1,4 +1,4 @@
-"""FactorVAE for features of several dimensions: the critic sees whole features exchanged, Kim & Mnih 2018, extended.
+"""FactorVAE for features of several dimensions, which are shuffled as a whole; Kim & Mnih 2018, extended.
 
     model:   E_q(z|x)[-log p(x|z)] + KL(q(z|x) || p(z)) + gamma E_q(z)[log D(z) - log(1 - D(z))]
     critic:  -1/2 E_q(z)[log D(z)] - 1/2 E_perm(z')[log(1 - D(z'))]
@@ -6,7 +6,7 @@
 Differs from the paper (arXiv:1802.05983) in perm: each feature of `dims` dimensions is shuffled over the batch as a
 whole, so that TC is that between features and dimensions of one feature may depend on each other. dims = 1 is
 FactorVAE. "Unsupervised disentanglement learning by intervention" compares with it on coloured digits (K_Z = 2,
-D_Z = 16) without saying how; this is the form in which its factors can be told apart by features.
+D_Z = 16) without saying how; in this form a feature of several dimensions can represent a factor.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from unbraid.nets.critics import critic, log_odds
 
 
 class GroupFactorVAE(Method[Images]):
-    """A Gaussian code whose features a critic should not be able to tell from independent ones; block `z`.
+    """A Gaussian code that a critic should not be able to tell from one with independent features; block `z`.
 
     Args:
         gamma: weight of the total correlation between features; 0 is the VAE
@@ -70,17 +70,17 @@ class GroupFactorVAE(Method[Images]):
     def losses(self, batch: Images, step: int) -> dict[str, Loss]:
         mu, log_var = self.encoder(batch.x).chunk(2, -1)  # [b, features * dims]
         z = gaussian.sample(mu, log_var)
-        joint, exchanged = (log_odds(self.critic(code)) for code in (z, self.exchange(z.detach())))  # [b]
+        joint, shuffled = (log_odds(self.critic(code)) for code in (z, self.shuffle(z.detach())))  # [b]
         rec = self.decoder.nll(z, batch.x).mean()
         kl = gaussian.kl_to_standard(mu, log_var).sum(-1).mean()
         tc = joint.mean()
-        critic = 0.5 * F.softplus(-joint).mean() + 0.5 * F.softplus(exchanged).mean()
+        critic = 0.5 * F.softplus(-joint).mean() + 0.5 * F.softplus(shuffled).mean()
         return {
             "model": minimise(rec + kl + self.gamma * tc, rec=rec, kl=kl, tc=tc),
             "critic": minimise(critic),
         }
 
-    def exchange(self, z: Tensor) -> Tensor:
+    def shuffle(self, z: Tensor) -> Tensor:
         """Each feature shuffled over the batch as a whole. [b, features * dims] -> [b, features * dims]"""
         return torch.cat([feature[torch.randperm(len(z), device=z.device)] for feature in z.chunk(self.features, 1)], 1)
 

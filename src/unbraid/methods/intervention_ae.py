@@ -1,21 +1,21 @@
-"""An autoencoder whose features can be set one at a time, for factors that may be correlated; translation as a loss.
+"""An autoencoder whose features can be set one at a time, for factors that may be correlated.
 
 "Unsupervised disentanglement learning by intervention", equations 2 and 3 and algorithm 1. z = Enc(x) has K_Z features
-of D_Z dimensions. Feature k of z takes its value from another image: x' = Dec(z with z_k^r); and back again:
+of D_Z dimensions. Feature k takes its value from another image, x' = Dec(z with z_k^r), and then its own value again,
 x'' = Dec(Enc(x') with z_k).
 
     model, decoder:  L_rec + lambda_1 L_in + lambda_2 L_adv + lambda_3 L_diff
     weights:         L_adv,   critic: -L_adv
     L_rec = H(x, Dec(z)),  L_in = H(x, x''),  L_adv = E log D(Dec(z)) + E (W(x')/N) log(1 - D(x')),  N = E W(x')
-    L_diff: what a translator that took s steps on u, v of one half of the batch loses on the other half,
+    L_diff: the loss of a translator u -> v on one half of the batch after s training steps on the other half,
             u = Dec(z with z_k^a), v = Dec(z with z_k^b)
 
 Paper -> here: K_Z features, D_Z dims, s inner_steps, alpha inner_rate; H is summed over pixels. W = exp(net), so that
-W/N is a softmax over the batch. Where factors are correlated x' are not distributed as images are, and W = p(x)/p'(x).
+W/N is a softmax over the batch. Where factors are correlated, x' is not distributed as x is, and W = p(x)/p'(x).
 
-Differs from the paper, which leaves it open: x^r are the images of the same batch in another order; L_adv moves encoder
-and decoder through x' alone, not by making reconstructions look unreal (`literal` allows that); the translator is
-small, starts anew at each step as the identity, learns by Adam since a few steps of plain descent leave it there, and
+Differs from the paper, which leaves these open: x^r are the images of the same batch in another order; L_adv trains
+encoder and decoder through x' only, not by making reconstructions look unreal (`literal` allows that); the translator
+is small, starts each step as the identity, and learns by Adam, since a few steps of gradient descent hardly change it;
 theta_M is a constant unless `second_order` unrolls it. Encoder and decoder are two groups that share one backward pass.
 """
 
@@ -37,22 +37,22 @@ from unbraid.nets.translator import Translator
 
 
 class InterventionAE(Method[Images]):
-    """Features that can be exchanged between images without leaving the images' distribution; block `z`.
+    """Features that can be exchanged between images, with realistic images as a result; block `z`.
 
     Args:
-        lambda_1: weight of the return to the image after two interventions
+        lambda_1: weight of the reconstruction after an intervention and its reversal
         lambda_2: weight of the adversarial loss
-        lambda_3: weight of the translation's difficulty
+        lambda_3: weight of the difficulty of translation
         features: number of features
         dims: dimensions of each feature
-        inner_steps: steps of the translator's Adam
-        inner_rate: rate of these steps
-        second_order: differentiate through the translator's steps too
-        literal: let the adversarial loss move reconstructions as well
+        inner_steps: training steps of the translator
+        inner_rate: learning rate of these steps
+        second_order: differentiate through the steps of the translator
+        literal: let the adversarial loss change reconstructions as well
         width: channels of the first convolution
         critic_width: channels of the first convolution of critic and weight network
         critic_layers: layers after the convolutions of critic and weight network
-        leak: slope of the units of critic and weight network below 0
+        leak: negative slope of the leaky ReLUs of critic and weight network
         translator_width: channels of the translator's first convolution
         lr: learning rate of the encoder's Adam
         decoder_lr: learning rate of the decoder's Adam

@@ -2,11 +2,11 @@
 
     E_x[ beta KL(q(z|x) q(s|x) || p(z) p(s)) - log p(x|z,s) ] + E_y[ beta KL(q(z|y) || p(z)) - log p(y|z,0) ]
 
-This is L_VAE, the bound that `cvae`, `srb_vae` and `salient_vae` add to. Nothing in it asks that the salient code of a
-background be 0: only its decoder is told so.
+This is L_VAE, the bound that `cvae`, `srb_vae` and `salient_vae` add to. Nothing in it makes the encoder give a
+background a salient code of 0: only the decoder is given 0.
 
 Differs from the paper: the salient code of a background is the constant 0, not a learned one; the KL has a weight, as
-in the comparison of contrastive methods where beta = 2.
+in the comparison of contrastive methods, where beta = 2.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from unbraid.nets import autoencoders as nets
 
 
 class RbVAE(Method[TargetBackground]):
-    """What targets have and backgrounds have not; blocks `s` (salient) and `z` (common).
+    """What only targets have, and what both sets share; blocks `s` (salient) and `z` (common).
 
     Args:
         beta: weight of the KL

@@ -1,4 +1,4 @@
-"""Salient VAE: the salient code of a background is 0 and the common codes of both sets are distributed alike.
+"""Salient VAE: the salient code of backgrounds is 0, and the common codes of both sets have the same distribution.
 
 "Towards principled objectives for contrastive disentanglement" (under review at ICLR 2020), Eq. 7 and Eq. 8:
 
@@ -6,7 +6,7 @@
 
 L_VAE is in `rb_vae`. The first penalty stands for KL(q(s|y) || Dirac at 0), which is infinite; it is the squared
 Wasserstein distance between the same two. The second is exact optimal transport between the sampled codes of a batch,
-its plan held fixed in the gradient. lambda_z = 0 is Eq. 7; lambda_s = 0 besides is `rb_vae`.
+its plan held fixed in the gradient. lambda_z = 0 is Eq. 7; with lambda_s = 0 as well it is `rb_vae`.
 
 Differs from the paper: lambda_s is 10, where the paper says "large"; sigma is read as the standard deviation (Lemma 1).
 """
@@ -25,10 +25,10 @@ from unbraid.nets import autoencoders as nets
 
 
 class SalientVAE(Method[TargetBackground]):
-    """What targets have and backgrounds have not; blocks `s` (salient) and `z` (common).
+    """What only targets have, and what both sets share; blocks `s` (salient) and `z` (common).
 
     Args:
-        lambda_s: weight of the salient code of backgrounds
+        lambda_s: weight of the size of the salient code of backgrounds
         lambda_z: weight of the distance between the common codes of the two sets; 0 is Eq. 7
         beta: weight of the KL
         common: number of dimensions of z

@@ -3,12 +3,12 @@
     model:  L_VAE + lambda_sym KL(p(x,z,s,c) || q(x,z,s,c)),  the KL as -E_p[d_t(G(z,s),z,s)] - E_p[d_b(G(z,0),z)]
     critic: -log D on (image, its code) and -log(1 - D) on (G(code), code of the prior), for each set; d is D's logit
 
-L_VAE is in `rb_vae`; c tells targets from backgrounds; z and s of p come from the prior, G is the decoder. The logit
-is log q / p where the critic is at its best. It is a fixed function in the model's step and so knows nothing of the
-encoder's weights: what KL(p || q) asks of the encoder is -E_p[log q(z,s|G(z,s))], added with G held fixed.
+L_VAE is in `rb_vae`; c is target or background; z and s of p come from the prior, G is the decoder. For an optimal
+critic the logit is log q / p. In the model's step the critic is a fixed function, which does not depend on the encoder:
+the part of KL(p || q) that does is -E_p[log q(z,s|G(z,s))], which is added with G held fixed.
 
 Differs from the paper: L_VAE keeps its closed form (the paper estimates it by the same critics); G(z,s) is the mean of
-p(x|z,s); the salient code of a background is 0, so that its discriminator does not see it.
+p(x|z,s); the salient code of a background is 0, so its discriminator does not see it.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from unbraid.nets.critics import JointCritic
 
 
 class SRbVAE(Method[TargetBackground]):
-    """What targets have and backgrounds have not; blocks `s` (salient) and `z` (common).
+    """What only targets have, and what both sets share; blocks `s` (salient) and `z` (common).
 
     Args:
         lambda_sym: weight of the second KL; 0 is RbVAE
@@ -40,7 +40,7 @@ class SRbVAE(Method[TargetBackground]):
         salient: number of dimensions of s
         net: networks of encoder and decoder
         width: channels of the first convolution; dense layers have 16 and 8 times as many units
-        critic_width: units in each of a discriminator's two last hidden layers
+        critic_width: units in each of the last two hidden layers of a discriminator
         likelihood: distribution of the pixels given the code
         lr: learning rate of Adam for encoder and decoder
         critic_lr: learning rate of the discriminators' Adam

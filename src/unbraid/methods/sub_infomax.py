@@ -4,13 +4,13 @@
 
     sum_k L_InfoMax(z_k) + lambda R,   R one of R_InfoMin, R_Ortho, R_P(Ortho), R_Hess (maths/slices.py)
 
-Paper -> here: lambda -> the weight named like its R, 0 leaves it out, several may be given; r -> trunk, its slices go
-through a head each; with R_Hess one head gives all of z, whose one InfoMax is differentiated at its unit vector. What
-enters a dot product has length one. All R are logged, InfoMin with its sign turned as in figure 5.
+Paper -> here: lambda -> the weight named like its R; 0 leaves it out, several may be given; r is the output of the
+trunk, and each of its slices goes through its own head; with R_Hess one head gives all of z, and its one InfoMax is
+differentiated at the unit vector. Vectors in dot products have length one. All R are logged, InfoMin with the opposite
+sign, as in figure 5.
 
-Differs from the paper: losses are means over samples where it writes sums; R_Hess is of H averaged over samples;
-R_InfoMin compares with the other slice of all samples (`literal_infomin`: as printed); R may wait until something is
-learned (`warm_up`); the trunk is small.
+Differs from the paper: losses are means over samples, not sums; R_Hess uses H averaged over samples; R_InfoMin compares
+with the other slice of all samples (`literal_infomin`: as printed); R may begin later (`warm_up`); the trunk is small.
 """
 
 from __future__ import annotations
@@ -35,26 +35,26 @@ from unbraid.nets.layers import dense
 
 
 class SubInfoMax(Method[Views]):
-    """Slices of one code that each tell what two views share; blocks z, z0, z1, ... and r, r0, r1, ...
+    """Slices of a code that each identify what two views share; blocks z, z0, z1, ... and r, r0, r1, ...
 
     Args:
-        infomin: weight of the information between slices, as InfoNCE measures it
+        infomin: weight of the mutual information between slices, as estimated by InfoNCE
         orthogonality: weight of the cosine between slices
-        permuted_orthogonality: weight of the cosine when one slice's coordinates are shuffled, anew at each step
+        permuted_orthogonality: weight of the cosine after the coordinates of one slice are shuffled, at each step again
         hessian: weight of the Hessian of InfoMax between slices
-        warm_up: steps without any of these, whose weights then grow to full over as many again
+        warm_up: steps without these regularisers; their weights then grow linearly over as many steps
         slices: number K of slices
         latents: dimensions of each slice of z
-        positives: samples with the same label of what views share (label), or just the other view (view)
-        heads: a head and an InfoMax for each slice (each), one for all of z (one), or one with the Hessian (paper)
-        temperature: of the contrast
-        literal_infomin: InfoMin with the denominator as printed
-        hessian_per_sample: norm of each sample's own Hessian, averaged
-        net: conv4, resnet10, resnet18 or resnet34 (the paper's, with width 64)
+        positives: all samples with the same label of what views share (label), or only the other view (view)
+        heads: a head and an InfoMax for each slice (each), one for all of z (one), or one if hessian is set (paper)
+        temperature: temperature of the contrastive loss
+        literal_infomin: use the denominator of InfoMin as printed in the paper
+        hessian_per_sample: average the norms of the Hessians of single samples
+        net: network of the trunk; the paper has resnet34 with width 64
         width: channels of the first convolution; r has 8 times as many dimensions
-        least_crop: least share of the picture that a random crop keeps; 1 does not crop
-        flip: mirror images by chance
-        colour: strength of a random distortion of colours
+        least_crop: smallest share of the image that a random crop keeps; 1: no cropping
+        flip: mirror images at random
+        colour: strength of random colour distortion; 0: none
         lr: learning rate of Adam
     """
 
@@ -95,8 +95,10 @@ class SubInfoMax(Method[Views]):
 
     def losses(self, batch: Views, step: int) -> dict[str, Loss]:
         if len(batch.y) < 2:
-            raise UserError("sub_infomax tells each image from the others of its batch: it needs two or more in one")
-        if step == 0 and self.view.leaves_be and torch.equal(batch.x1, batch.x2):
+            raise UserError(
+                "sub_infomax contrasts the images of a batch with each other: it needs a batch of two or more"
+            )
+        if step == 0 and self.view.changes_nothing and torch.equal(batch.x1, batch.x2):
             raise UserError("both views of every image are the same: give least_crop, flip or colour")
         x = torch.cat([self.view(batch.x1), self.view(batch.x2)])  # [2 b, c, h, w]
         z = self.project(self.trunk(x))  # [2 b, k, d]

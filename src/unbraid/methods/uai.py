@@ -1,15 +1,15 @@
-"""UAI: two parts of a code that must not tell of each other, Jaiswal et al. 2018 (arXiv:1809.10083, eq. 1 to 5).
+"""UAI: two parts of a code that must not predict each other, Jaiswal et al. 2018 (arXiv:1809.10083, eq. 1 to 5).
 
     model:      predict L_pred(y, p) + reconstruct L_dec(x, [dropout(p), n]) + apart (|f1(p) - u|^2 + |f2(n) - v|^2)
     adversary:  |f1(p) - n|^2 + |f2(n) - p|^2
 
-The disentanglers f1, f2 predict each part of the code from the other. The model is not given their negative loss: it
-makes them predict noise u, v, uniform on [-1, 1], where tanh puts the codes. The predictive part p is needed for the
-class and unreliable for drawing, so the rest goes to n. No nuisance needs to be known. A step of the model is followed
-by `adversary_steps` of the adversary; each is one batch.
+The disentanglers f1, f2 predict each part of the code from the other. The model does not maximise their loss: it makes
+them predict noise u, v, uniform on [-1, 1], the range of the codes after tanh. The part p is needed for the class and,
+because of dropout, unreliable for the decoder, so the rest goes to n. No nuisance needs to be known. A step of the
+model is followed by `adversary_steps` of the adversary, each on one batch.
 
 Paper -> here: e1 -> p, e2 -> n; alpha, beta, gamma -> predict, reconstruct, apart. All but L_pred are means of squares,
-over pixels or units, as the weights of the paper suppose. Differs from the paper: the networks.
+over pixels or units, as the weights of the paper assume. Differs from the paper: the networks.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ from unbraid.nets import autoencoders as nets
 
 
 class UAI(Method[Labelled]):
-    """A code in two parts between which a critic finds nothing; blocks `n` (nuisance) and `p` (predictive).
+    """A code in two parts that do not predict each other; blocks `n` (nuisance) and `p` (predictive).
 
     Args:
         predict: weight of the classifier's loss
         reconstruct: weight of the mean squared error of the pixels
-        apart: weight of the disentanglers' noise
+        apart: weight of the loss that makes the disentanglers predict noise
         adversary_steps: steps of the disentanglers after each step of the model
-        drop: chance that a unit of p is hidden from the decoder
+        drop: probability that a dimension of p is dropped before the decoder
         predictive: number of dimensions of p
         nuisance: number of dimensions of n
         net: networks of encoder and decoder

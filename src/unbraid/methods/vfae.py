@@ -1,14 +1,14 @@
-"""VFAE: a code of the class, and kept alike over the nuisances, Louizos et al. 2016 (arXiv:1511.00830, eq. 5 to 8, 11).
+"""VFAE: a code for the class, the same for all nuisances, Louizos et al. 2016 (arXiv:1511.00830, eq. 5 to 8, 11).
 
     E[-log p(x|z1,s)] + E[log q(z1|x) - log p(z1|z2,y)] + KL(q(z2|z1,y) || p(z2)) - alpha log q(y|z1) + beta MMD(z1; s)
 
-with z1 ~ q(z1|x), z2 ~ q(z2|z1,y). The image is drawn from the inferred z1; p(z1|z2,y) is only its prior. MMD is the
-squared distance between the codes of each value of a nuisance and all codes, by random Fourier features
+with z1 ~ q(z1|x), z2 ~ q(z2|z1,y). The image is decoded from the inferred z1; p(z1|z2,y) is only the prior of z1. MMD
+is the squared distance between the codes of each value of a nuisance and all codes, by random Fourier features
 (maths/invariance.py), summed over values and over nuisances.
 
-Differs from the paper: q(z1|x) instead of q(z1|x,s), because the nuisance of a new image is not known and an
-image shows it; convolutions; more than two values of s; the bandwidth follows the codes, since with a fixed one of 1
-the kernel is 0 between any two codes of 20 dimensions and the penalty does nothing.
+Differs from the paper: q(z1|x) instead of q(z1|x,s), because the nuisance of a new image is not known, and can be
+seen in the image; convolutions; more than two values of s; the bandwidth follows the codes, since with a fixed one of 1
+the kernel is 0 between any two codes of 20 dimensions, and the penalty has no effect.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ from unbraid.nets.layers import dense
 
 
 class VFAE(Method[Labelled]):
-    """A Gaussian code z1 whose distribution is alike for all values of the known nuisances; block `z`.
+    """A Gaussian code z1 with the same distribution for all values of the known nuisances; block `z`.
 
     Args:
         alpha: weight of the classifier's loss
         beta: weight of the distance between the codes of different nuisances
         latents: number of dimensions of z1, and of z2
-        hidden: units in the hidden layer between z1 and z2
-        features: number of random features of the distance
-        bandwidth: gamma of its kernel exp(-|a - b|^2 / gamma); 0 takes the median of |a - b|^2 in the batch
+        hidden: units of the hidden layer between z1 and z2
+        features: number of random Fourier features of the kernel
+        bandwidth: gamma of the kernel exp(-|a - b|^2 / gamma); 0: the median of |a - b|^2 in the batch
         net: networks of encoder and decoder
         width: channels of the first convolution
         likelihood: distribution of the pixels given the code
@@ -66,8 +66,8 @@ class VFAE(Method[Labelled]):
         require_nuisances(spec, "vfae")
         self.alpha, self.beta, self.features, self.bandwidth = alpha, beta, features, bandwidth
         self.encoder = nets.encoder(net, spec.shape, 2 * latents, width=width)
-        drawn_from = latents + sum(spec.nuisances)
-        self.decoder = nets.decoder(net, spec.shape, drawn_from, width=width, likelihood=likelihood)
+        inputs = latents + sum(spec.nuisances)
+        self.decoder = nets.decoder(net, spec.shape, inputs, width=width, likelihood=likelihood)
         self.to_z2 = dense(latents + spec.classes, hidden, 2 * latents)
         self.to_z1 = dense(latents + spec.classes, hidden, 2 * latents)
         self.classifier = nn.Linear(latents, spec.classes)
