@@ -1,6 +1,6 @@
 """Interventions on features: how to set them, how to weight the results, and how hard they are to learn.
 
-From "Unsupervised disentanglement learning by intervention" (equations 1 and 2, proposition 2, algorithm 1).
+From "Unsupervised disentanglement learning by intervention" (equation 2, proposition 2, algorithm 1).
 """
 
 from __future__ import annotations
@@ -18,15 +18,6 @@ B1, B2, TINY = 0.9, 0.999, 1e-20  # of Adam; TINY is added inside the root, whic
 def intervene(z: Tensor, value: Tensor, chosen: Tensor) -> Tensor:
     """do(Z_k = z_k'): the features of z [b, k, d] that are `chosen` [b, k] take those of `value` [b, k, d]."""
     return torch.where(chosen.unsqueeze(-1), value, z)
-
-
-def intervened(p: Tensor) -> Tensor:
-    """Eq. 1: the distribution of factors, one axis each, after one of them, chosen at random, is drawn again."""
-    total = torch.zeros_like(p)
-    for k in range(p.ndim):
-        others = [i for i in range(p.ndim) if i != k]
-        total += p.sum(k, keepdim=True) * (p.sum(others, keepdim=True) if others else p)
-    return total / p.ndim
 
 
 def mean_one(log_weight: Tensor) -> Tensor:
