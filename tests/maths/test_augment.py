@@ -130,7 +130,10 @@ def test_grey_pictures_can_be_changed_too() -> None:
     assert 0 <= y.min() <= y.max() <= 1
 
 
-@pytest.mark.parametrize(("crop", "colour", "message"), [(0.0, 0.0, "least_crop is 0"), (1.0, -1.0, "colour is -1")])
+@pytest.mark.parametrize(
+    ("crop", "colour", "message"),
+    [(0.0, 0.0, "least_crop must be .*, not 0"), (1.0, -1.0, "colour must be 0 or more, not -1")],
+)
 def test_impossible_changes_are_refused(crop: float, colour: float, message: str) -> None:
     with pytest.raises(UserError, match=message):
         Augment(crop, False, colour)

@@ -136,5 +136,5 @@ def test_a_trained_critic_measures_the_total_correlation() -> None:
 
 
 def test_one_image_cannot_be_halved() -> None:
-    with pytest.raises(UserError, match="it must be at least 2, and is 1"):
+    with pytest.raises(UserError, match="it needs a batch of two or more"):
         build(second_batch=True).losses(Images(batch().index[:1], batch().x[:1]), 0)

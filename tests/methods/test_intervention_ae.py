@@ -195,25 +195,25 @@ def slopes(net: nn.Module) -> list[float]:
 
 
 def test_the_difficulty_is_that_of_any_feature_and_only_it_is_set() -> None:
-    method, z, chosen = build(inner_steps=0), torch.randn(16, 4, 2), set()
+    method, codes, chosen = build(inner_steps=0), torch.randn(16, 4, 2), set()
     drawn: list[Tensor] = []
 
-    def draw(code: Tensor) -> Tensor:
-        drawn.append(code)
-        return InterventionAE.draw(method, code)
+    def draw(z: Tensor) -> Tensor:
+        drawn.append(z)
+        return InterventionAE.draw(method, z)
 
     method.draw = draw  # type: ignore[method-assign]
     for seed in range(30):
         drawn.clear()
         torch.manual_seed(seed)
-        method.difficulty(z)
+        method.difficulty(codes)
         sources = []
         for code in drawn:
-            changed = (code != z).any(0).any(-1).nonzero().flatten().tolist()
+            changed = (code != codes).any(0).any(-1).nonzero().flatten().tolist()
             assert len(changed) == 1
             value = code[:, changed[0]]
             assert torch.equal(value, value[:1].expand_as(value))  # the same value in all images
-            sources.append((z[:, changed[0]] == value[0]).all(-1).nonzero().item())
+            sources.append((codes[:, changed[0]] == value[0]).all(-1).nonzero().item())
             chosen.add(changed[0])
         assert len(sources) == 2
         assert sources[0] != sources[1]

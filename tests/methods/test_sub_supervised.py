@@ -72,7 +72,7 @@ def test_what_cannot_be_taught_is_refused() -> None:
         SubSupervised(Spec((1, 12, 12), 100), width=4)
     with pytest.raises(UserError, match="must be more than 0"):
         SubSupervised(TABLE.spec, width=4, temperature=0.0)
-    with pytest.raises(UserError, match="take --views-of class"):
+    with pytest.raises(UserError, match="use --views-of class"):
         SubSupervised(TABLE.spec, width=4).losses(replace(batch(), y=torch.arange(24)), 0)
 
 
