@@ -171,7 +171,7 @@ def test_bad_numbers_are_a_sentence(
         ("run beta_vae --data dsprits", "no data set is called 'dsprits': did you mean 'dsprites'?"),
         ("run beta_vae --btea 3", "no option is called '--btea': did you mean '--beta'?"),
         ("run", "say which method to run"),
-        ("run beta_vae --net conf --steps 1", "no network is called 'conf': did you mean 'conv'?"),
+        ("run beta_vae --net conf --steps 1", "no value of --net is called 'conf': did you mean 'conv'?"),
         ("run beta_vae --data images", "images needs --path"),
         ("run ada_gvae --data images --path {empty} --steps 1", "pairs|Pairs"),
         ("scoer x", "no command is called 'scoer': did you mean 'score'?"),

@@ -36,7 +36,7 @@ def measure(
         seed: of whatever the metrics draw
         options: keyword arguments of a metric, by its name
     """
-    if metrics and type(method).decode is Method.decode:
+    if metrics and not method.has_decoder:
         raise UserError(f"{metrics[0]} needs a method that can draw images, and {type(method).__name__} has no decoder")
     method.eval()
     found = {}

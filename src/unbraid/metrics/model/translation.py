@@ -28,7 +28,7 @@ from unbraid.maths.intervention import adapted, cross_entropy
 from unbraid.methods.contract import Method
 from unbraid.metrics.contract import Score
 from unbraid.metrics.model.contract import Model
-from unbraid.nets.autoencoders import Translator
+from unbraid.nets.translator import Translator
 
 LEVEL = 0.95
 
