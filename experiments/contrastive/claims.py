@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-
 from unbraid.reproduce import results
 from unbraid.reproduce.contrastive_figures import draw
 from unbraid.reproduce.contrastive_tables import GRASS, MAIN, Results, tables

@@ -17,6 +17,10 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from unbraid.reproduce.contrastive_claims import record
+from unbraid.reproduce.results import publish
+from unbraid.reproduce.runs import commits, gather
+from unbraid.scores import score_two_sets
 
 from unbraid import api
 from unbraid.data.io.paths import data_root
@@ -26,10 +30,6 @@ from unbraid.data.sets.photo_mnist import PhotoMNIST
 from unbraid.encode import images
 from unbraid.errors import UserError
 from unbraid.methods.contract import Method
-from unbraid.reproduce.contrastive_claims import record
-from unbraid.reproduce.results import publish
-from unbraid.reproduce.runs import commits, gather
-from unbraid.scores import score_two_sets
 
 STEPS, BATCH, POINTS = 2500, 128, 5000
 SEEDS, MORE_SEEDS = (0, 1, 2), (3, 4)  # those of the claim on W2 that three seeds left unclear

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-
 from unbraid.reproduce.results import Found, Numbers, Table
 
 PAPER = {  # z accuracy %, z silhouette, s accuracy %, s silhouette, W2

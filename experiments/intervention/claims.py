@@ -8,7 +8,6 @@ from itertools import chain
 from pathlib import Path
 
 import numpy as np
-
 from unbraid.reproduce import results
 from unbraid.reproduce.intervention_figures import draw
 from unbraid.reproduce.intervention_tables import (

@@ -20,14 +20,14 @@ from typing import Any
 
 import numpy as np
 import torch
+from unbraid.reproduce.intervention_claims import record
+from unbraid.reproduce.results import publish
+from unbraid.reproduce.runs import commits, gather, need_mnist
 
 from unbraid import api
 from unbraid.data.io.paths import data_root
 from unbraid.metrics.model.contract import measure
 from unbraid.metrics.suite import entry
-from unbraid.reproduce.intervention_claims import record
-from unbraid.reproduce.results import publish
-from unbraid.reproduce.runs import commits, gather, need_mnist
 from unbraid.train.run import Run
 
 SEEDS = (1, 2, 3)  # settings were chosen on seed 0

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 from scipy.stats import spearmanr
+from unbraid.reproduce.results import Numbers, Result, Table
 
 from unbraid.data.split import correlation
-from unbraid.reproduce.results import Numbers, Result, Table
 
 SETS = {"dsprites": "dSprites", "shapes3d": "3D Shapes"}
 METRICS = ("dci", "sap", "irs")

@@ -15,15 +15,15 @@ from pathlib import Path
 from typing import Any
 
 import torch
-
-from unbraid import api
-from unbraid.data.io.paths import data_root
 from unbraid.reproduce.invariance_claims import record
 from unbraid.reproduce.invariance_scores import by_angle, disentanglement, drawn, shifts
 from unbraid.reproduce.invariance_tables import OF_MEANS
 from unbraid.reproduce.results import publish
 from unbraid.reproduce.runs import commits, gather, need_mnist
 from unbraid.scores import score_labelled
+
+from unbraid import api
+from unbraid.data.io.paths import data_root
 
 SEEDS = (1, 2, 3)  # of digits: weights were chosen on seed 0
 SHAPE_SEEDS = (0, 1, 2)

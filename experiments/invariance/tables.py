@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-
 from unbraid.reproduce.results import Found, Numbers, Table
 
 COLORED, TURNED, SHAPES = "colored_mnist", "rotation_colored_mnist", "shapes3d"

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import numpy as np
 from scipy.stats import f
-
 from unbraid.reproduce import results
 from unbraid.reproduce.results import Claim, Numbers, Record, Result, interval, positive
 from unbraid.reproduce.subembeddings_figures import draw

@@ -16,16 +16,16 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from unbraid.metrics.sub_embeddings import compare_slices
+from unbraid.reproduce.results import publish
+from unbraid.reproduce.runs import commits, gather, need_mnist
+from unbraid.reproduce.subembeddings_claims import record
 
 from unbraid import api
 from unbraid.data.io.paths import data_root
 from unbraid.data.table import Table
 from unbraid.encode import encode
 from unbraid.methods.contract import Method
-from unbraid.metrics.sub_embeddings import compare_slices
-from unbraid.reproduce.results import publish
-from unbraid.reproduce.runs import commits, gather, need_mnist
-from unbraid.reproduce.subembeddings_claims import record
 from unbraid.train import history
 from unbraid.train.run import Run
 

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-
 from unbraid.reproduce.results import Table
 
 Result = dict[str, Any]

@@ -51,7 +51,8 @@ def record(found: Found) -> Record:
 
 
 def _most_labels(table: pd.DataFrame) -> str:
-    return max((c for c in table.columns if c.startswith("downstream.mean.")), key=lambda c: int(c.rpartition(".")[2]))
+    sizes = [int(c.rpartition(".")[2]) for c in table.columns if c.startswith("downstream.mean.")]
+    return f"downstream.mean.{max(sizes)}"
 
 
 def study_claims(table: pd.DataFrame, rng: np.random.Generator, notes: Mapping[str, str]) -> list[Claim]:

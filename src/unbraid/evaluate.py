@@ -19,7 +19,7 @@ from unbraid import catalogue
 from unbraid.codes import FILE, Codes, read_codes
 from unbraid.errors import UserError, unknown
 from unbraid.metrics.contract import Score
-from unbraid.metrics.suite import DEFAULT, available, entry, needs_factors
+from unbraid.metrics.suite import DEFAULT, available, metric_function, needs_factors
 from unbraid.problems import PROBLEMS, problems_of
 from unbraid.problems.contract import EXAMPLES, Trained
 from unbraid.problems.plain import Plain, take
@@ -236,7 +236,7 @@ def _warn_if_unfinished(run: Run) -> None:
 
 def _needs_factors(label: str) -> bool:
     name = label.partition(":")[0]
-    return name in available() and needs_factors(entry(name))
+    return name in available() and needs_factors(metric_function(name))
 
 
 def _scores(
