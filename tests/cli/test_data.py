@@ -131,8 +131,8 @@ def test_fetch_of_what_is_there_and_what_has_no_address(
     assert run("fetch", "dsprites") == 0
     assert "needs no files" in capsys.readouterr().out
     with pytest.raises(
-        UserError, match=rf"celeba cannot be fetched: take img_align_celeba\.zip.* put that into {root}/celeba"
+        UserError, match=rf"celeba cannot be fetched: download img_align_celeba\.zip.* put that into {root}/celeba"
     ):
         run("fetch", "celeba_hats_glasses")
-    with pytest.raises(UserError, match="affectnet cannot be fetched: ask its authors"):
+    with pytest.raises(UserError, match="affectnet cannot be fetched: request it from its authors"):
         run("fetch", "affectnet")

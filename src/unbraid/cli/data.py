@@ -1,4 +1,4 @@
-"""`unbraid data list | show | fetch`: the data sets, their pictures and their files."""
+"""`unbraid data list | show | fetch`: the data sets, their images and their files."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def add(commands: argparse._SubParsersAction[Any]) -> None:
     )
     listing.add_argument("--json", action="store_true", help="for programs")
     listing.set_defaults(main=list_sets)
-    show = parts.add_parser("show", help="draw pictures of a data set and count its factors")
+    show = parts.add_parser("show", help="draw images of a data set and count its factors")
     show.add_argument("data", metavar="NAME", help="a data set; its own options can follow")
     show.add_argument("--out", type=Path, help="PNG file of the contact sheet (default: NAME.png)")
     show.add_argument(
@@ -100,38 +100,38 @@ def show_set(arguments: argparse.Namespace) -> int:
 
 
 def fetch_set(arguments: argparse.Namespace) -> int:
-    from unbraid.data.io.downloads import SOURCES, USES
+    from unbraid.data.io.downloads import MADE_FROM, SOURCES
 
     _choose_root(arguments)
     name = catalogue.find("data", arguments.data).name
-    if name not in SOURCES and name not in USES:
+    if name not in SOURCES and name not in MADE_FROM:
         print(f"{name} needs no files of its own")
         return 0
-    for part in USES.get(name, (name,)):
+    for part in MADE_FROM.get(name, (name,)):
         _fetch(part, arguments.file or [])
     return 0
 
 
 def _fetch(name: str, only: list[str]) -> None:
-    from unbraid.data.io.downloads import SOURCES, folder, present
+    from unbraid.data.io.downloads import SOURCES, is_present, set_folder
     from unbraid.data.io.fetch import fetch_file
     from unbraid.errors import unknown
 
     source = SOURCES[name]
     if not source.downloads:
-        if not present(name):
-            raise UserError(f"{name} cannot be fetched: {source.by_hand}, and put that into {folder(name)}")
-        print(f"{name} is in {folder(name)}")
+        if not is_present(name):
+            raise UserError(f"{name} cannot be fetched: {source.by_hand}, and put that into {set_folder(name)}")
+        print(f"{name} is in {set_folder(name)}")
     known = {download.file: download for download in source.downloads}
     for file in only:
         if file not in known:
             raise unknown(f"file of {name}", file, known)
     for file in only or known:
         with _bar(file, known[file].size) as progress:
-            new = fetch_file(name, known[file], folder(name), progress)
-        print(f"{'fetched' if new else 'already there'}: {folder(name) / (known[file].unpacks or file)}")
+            new = fetch_file(name, known[file], set_folder(name), progress)
+        print(f"{'fetched' if new else 'already there'}: {set_folder(name) / (known[file].unpacks or file)}")
     if known and source.by_hand:
-        print(f"by hand: {source.by_hand}; put it into {folder(name)}")
+        print(f"by hand: {source.by_hand}; put it into {set_folder(name)}")
 
 
 @contextmanager
@@ -147,11 +147,11 @@ def _bar(file: str, size: int) -> Iterator[Callable[[int, int], None]]:
 
 
 def _describe(entry: catalogue.Entry) -> dict[str, Any]:
-    from unbraid.data.io.downloads import SOURCES, USES, folder, present
+    from unbraid.data.io.downloads import MADE_FROM, SOURCES, is_present, set_folder
     from unbraid.data.table import Grid
 
     kind = entry.load()
-    parts = (entry.name,) if entry.name in SOURCES else USES.get(entry.name, ())
+    parts = (entry.name,) if entry.name in SOURCES else MADE_FROM.get(entry.name, ())
     rows = f"{math.prod(f.size for f in kind.factors):,}" if issubclass(kind, Grid) and kind.factors else ""
     return {
         "name": entry.name,
@@ -159,9 +159,9 @@ def _describe(entry: catalogue.Entry) -> dict[str, Any]:
         "rows": SOURCES[entry.name].rows if entry.name in SOURCES else rows,
         "factors": {factor.name: factor.size for factor in kind.factors},
         "gives": list(kind.gives),
-        "folders": [folder(part).name for part in parts],
+        "folders": [set_folder(part).name for part in parts],
         "needs": [argument.name for argument in entry.arguments if argument.required],
-        "present": all(map(present, parts)) if parts else None,
+        "present": all(map(is_present, parts)) if parts else None,
     }
 
 

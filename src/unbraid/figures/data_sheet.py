@@ -1,4 +1,4 @@
-"""Pictures of a data set: a contact sheet, and how two of its factors are distributed together."""
+"""Images of a data set: a contact sheet, and how two of its factors are distributed together."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def contact_sheet(table: Table, path: Path | str, *, columns: int = 12, seed: in
     from PIL import Image, ImageDraw
 
     if table.shape[1] == 1:
-        raise UserError(f"{table.name} has features, not pictures: there is nothing to look at")
+        raise UserError(f"{table.name} has features, not images: there is nothing to look at")
     lines = list(_lines(table, columns, np.random.default_rng(seed)))
     scale = max(1, 64 // table.shape[1])
     height, width = (side * scale + 2 for side in table.shape[1:])
@@ -97,7 +97,7 @@ def _save(sheet: object, path: Path) -> Path:
 
     assert isinstance(sheet, Image.Image)
     if path.suffix.lower() not in (".png", ".jpg", ".jpeg"):
-        raise UserError(f"a picture cannot be written to {path}: its name must end in .png")
+        raise UserError(f"an image cannot be written to {path}: its name must end in .png")
     path.parent.mkdir(parents=True, exist_ok=True)
     sheet.save(path, optimize=True)
     return path
