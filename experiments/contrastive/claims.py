@@ -2,70 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-from unbraid.reproduce import results
-from unbraid.reproduce.contrastive_figures import draw
-from unbraid.reproduce.contrastive_tables import GRASS, MAIN, Results, tables
-from unbraid.reproduce.results import Claim, Numbers, Record, Result
 
-NOTES = {  # claim -> what was found when it was looked into; printed where the claim is not shown
-    "003-2": "Eq. 7 is 5 % above cVAE on the linear set and 10 % below it on the other: no direction, wide intervals.",
-    "003-3": "No bug: an independent version of Eq. 7 separates as little. This grass fills about 7 of the 16 common "
-    "latents, and nothing in the loss keeps the digit out of the others; with 4 common latents it stays out. On seed 0 "
-    "neither 8,000 steps of Eq. 8 (s 47, z 28) nor a texture enlarged four times (s 42, z 37) helped: `unbraid run "
-    "salient_vae --data grassy_mnist --net dense --batch 128` with `--steps 8000`, or `--zoom 4 --steps 2500`.",
-    "003-4": "The losses lie within 4 points of each other and seeds of one loss up to 17 apart: at half of the "
-    "paper's accuracy there is no order.",
-    "003-5": "Clusters of z do not show the digit, a linear classifier finds it there as well as in s (leaks, below): "
-    "sRbVAE leaks, but so do the other losses here.",
-    "003-6": "Harder, but the linear set is hard here too: a bound of 0.6 assumes the paper's 90 % there.",
-    "003-8": "In the pictures [z, 0] is clean for sRbVAE and has ghosts of digits for Eq. 7, since z holds them "
-    "(003-3). With 4 common latents that of Eq. 8 is clean. sRbVAE on the non-linear set draws noise there.",
-    "003-9": "Accuracy does not follow lambda_z beyond the spread of seeds; W2 and the digit in z do (below).",
-    "003-10": "The losses lie closer together than seeds of one loss do.",
-}
-ABOUT = """
-Digits on grass against grass alone (real MNIST, patches of one real photograph of grass), linear and non-linear, as in
-the paper. Dense networks of 512 and 256 units, 16 common and 8 salient latents, batches of 128 + 128, Adam at 1e-3,
-beta = 2, gaussian likelihood with standard deviation 0.1, lambda_s = 10, {steps} steps; the paper trains convolutions
-for about 200 epochs. Digits on photographs (CIFAR-10 in grey, 32 x 32) stand in for faces. Codes of 5,000 targets are
-scored, on the training rows as there is no split in the paper. The single-set methods have 24 latents and see both
-sets. Three seeds left 003-1 unclear (-0.03 to 0.20, though it held in each); two more of Eq. 7 and Eq. 8 were then run,
-and stand in that claim alone. Numbers are means over seeds; an interval is Student's t over seeds for the margin by
-which the claim holds (above zero: it holds).
-"""
+from unbraid.study.claims import Claim, Numbers, Record, judge, noted
+from unbraid.study.reproduce import Found, Results
+
+from .figures import draw
+from .tables import GRASS, MAIN, compared, score, tables
 
 
-judge = partial(results.judge, notes=NOTES)
-
-
-def record(found: Sequence[Result], out: Path) -> Record:
-    every = Results(found)
-    r = every.compared()
+def record(found: Found) -> Record:
     return Record(
         title="Target against background, small: contrastive disentanglement",
-        about=ABOUT.format(steps="2,500"),
-        command="unbraid reproduce contrastive",
-        seconds=sum(result["seconds"] for result in found),
-        claims=claims(every),
-        tables=tables(r),
-        pictures=draw(found, out),
+        about=found.notes[""],
+        command=found.command,
+        seconds=found.seconds,
+        claims=noted(claims(found.results), found.notes),
+        tables=tables(compared(found.results)),
+        pictures=draw(found.results, found.pictures),
     )
 
 
 def claims(r: Results) -> list[Claim]:
-    few = r.compared()
+    few = compared(r)
     return [halving(r), unchanged(few), *accuracy_claims(few), *block_claims(few), photographs_claim(few)]
 
 
 def halving(r: Results) -> Claim:
-    seven, eight = ({k: r.score(m, k, "w2_z") for k in GRASS} for m in ("Eq. 7", "Eq. 8"))
-    excess = {m: {k: r.score(m, k, "w2_z", "excess") for k in GRASS} for m in ("Eq. 7", "Eq. 8")}
+    seven, eight = ({k: score(r, m, k, "w2_z") for k in GRASS} for m in ("Eq. 7", "Eq. 8"))
+    excess = {m: {k: score(r, m, k, "w2_z", "parts", "excess") for k in GRASS} for m in ("Eq. 7", "Eq. 8")}
     ratio = {k: eight[k] / seven[k] for k in GRASS}
     fall = {k: excess["Eq. 7"][k] - excess["Eq. 8"][k] for k in GRASS}
     return judge(
@@ -79,7 +46,7 @@ def halving(r: Results) -> Claim:
 
 
 def unchanged(r: Results) -> Claim:
-    seven, c = ({k: r.score(m, k, "w2_z") for k in GRASS} for m in ("Eq. 7", "cVAE"))
+    seven, c = ({k: score(r, m, k, "w2_z") for k in GRASS} for m in ("Eq. 7", "cVAE"))
     return judge(
         "003-2",
         "Eq. 7 alone does not change W2: 8.88, cVAE 8.91",
@@ -89,10 +56,10 @@ def unchanged(r: Results) -> Claim:
 
 
 def accuracy_claims(r: Results) -> list[Claim]:
-    s = {(m, k): 100 * r.score(m, k, "clustering_s") for m in MAIN for k in GRASS}
-    z = {m: 100 * r.score(m, "linear", "clustering_z") for m in MAIN}
+    s = {(m, k): 100 * score(r, m, k, "clustering_s") for m in MAIN for k in GRASS}
+    z = {m: 100 * score(r, m, "linear", "clustering_z") for m in MAIN}
     line = {m: s[m, "linear"] for m in MAIN}
-    lean = {m: [100 * r.score(f"{m}, 4/12", "linear", f"clustering_{b}") for b in ("s", "z")] for m in MAIN[:2]}
+    lean = {m: [100 * score(r, f"{m}, 4/12", "linear", f"clustering_{b}") for b in ("s", "z")] for m in MAIN[:2]}
     last = np.min([line[m] for m in MAIN[:3]], 0) - line["sRbVAE"]
     return [
         separation("003-3", {m: [line[m], z[m]] for m in MAIN[:2]}),
@@ -134,13 +101,13 @@ def separation(id: str, found: dict[str, list[Numbers]]) -> Claim:
 
 
 def block_claims(r: Results) -> list[Claim]:
-    held = {m: r.score(m, "linear", "salience") for m in ("Eq. 7", "cVAE")}
-    grass = {m: r.of(m, "linear", "truth", "grass_from_[z,0]") for m in MAIN}
+    held = {m: score(r, m, "linear", "salience") for m in ("Eq. 7", "cVAE")}
+    grass = {m: score(r, m, "linear", "truth", "grass_from_[z,0]") for m in MAIN}
     curve = {
-        0.0: r.score("Eq. 7", "linear", "clustering_s"),
-        0.1: r.score("Eq. 8, lambda_z 0.1", "linear", "clustering_s"),
-        1.0: r.score("Eq. 8", "linear", "clustering_s"),
-        10.0: r.score("Eq. 8, lambda_z 10", "linear", "clustering_s"),
+        0.0: score(r, "Eq. 7", "linear", "clustering_s"),
+        0.1: score(r, "Eq. 8, lambda_z 0.1", "linear", "clustering_s"),
+        1.0: score(r, "Eq. 8", "linear", "clustering_s"),
+        10.0: score(r, "Eq. 8, lambda_z 10", "linear", "clustering_s"),
     }
     return [
         judge(
@@ -167,8 +134,8 @@ def block_claims(r: Results) -> list[Claim]:
 
 def photographs_claim(r: Results) -> Claim:
     labels = ("Eq. 8", "Eq. 7", "RbVAE", "sRbVAE")
-    right = {m: 100 * r.score(m, "photographs", "class_from_s") for m in labels}
-    found = {m: 100 * r.score(m, "photographs", "clustering_s") for m in labels}
+    right = {m: 100 * score(r, m, "photographs", "class_from_s") for m in labels}
+    found = {m: 100 * score(r, m, "photographs", "clustering_s") for m in labels}
     return judge(
         "003-10",
         "better on faces too: Eq. 8 first on CelebA and AffectNet, though Eq. 7 is the last of four on CelebA",

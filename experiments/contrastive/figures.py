@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from PIL import Image
 
+from unbraid.figures.svg import new_figure
+from unbraid.study.reproduce import Results
 from unbraid.train import history
 from unbraid.train.run import Run
 
@@ -18,21 +18,19 @@ LABELS = ("Eq. 8", "Eq. 7", "cVAE", "sRbVAE")
 LEAN = "Eq. 8, 4/12"
 
 
-def draw(found: Sequence[dict[str, Any]], out: Path) -> list[tuple[str, str]]:
-    """Writes the pictures beside the page and gives captions and paths."""
-    folder = out / "contrastive"
-    folder.mkdir(parents=True, exist_ok=True)
-    first = {(r["label"], r["data"]): Path(r["path"]) for r in found if r["seed"] == 0}
+def draw(results: Results, folder: Path) -> list[tuple[str, str]]:
+    """Writes the pictures of the first seed and gives captions and paths."""
+    first = {(r.label, r.arguments.get("combine", "photographs")): r.path for r in results.where(seed=0)}
     pictures = []
     for (label, data), path in first.items():
         if label in (*LABELS, LEAN):
             name = re.sub(r"\W+", "_", f"apart {label} {data}".lower()) + ".png"
             _sheet(path).save(folder / name)
             caption = f"{label}, {data}, seed 0: targets, then [z, s], [z, 0] and [0, s] decoded"
-            pictures.append((caption, f"contrastive/{name}"))
+            pictures.append((caption, f"{folder.name}/{name}"))
     curves = {label: first[label, "linear"] for label in LABELS if (label, "linear") in first}
     _w2(curves, folder / "w2.png")
-    return [*pictures, ("W2 between the common codes of a batch over training, L-MNIST", "contrastive/w2.png")]
+    return [*pictures, ("W2 between the common codes of a batch over training, L-MNIST", f"{folder.name}/w2.png")]
 
 
 def _sheet(path: Path) -> Image.Image:
@@ -45,9 +43,7 @@ def _sheet(path: Path) -> Image.Image:
 
 
 def _w2(runs: dict[str, Path], path: Path) -> None:
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(6, 3.2), layout="constrained")
+    figure = new_figure(6, 3.2)
     axis = figure.add_subplot()
     for label, run in runs.items():
         points = [(row["step"], row["w2"]) for row in history.read(run / "history.csv") if "w2" in row]

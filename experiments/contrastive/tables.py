@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from unbraid.reproduce.results import Found, Numbers, Table
+
+from unbraid.study.claims import Numbers, Table
+from unbraid.study.reproduce import Results
 
 PAPER = {  # z accuracy %, z silhouette, s accuracy %, s silhouette, W2
     ("linear", "cVAE"): (12.59, 0.18, 89.02, 0.46, 8.91),
@@ -22,16 +24,20 @@ GRASS = {"linear": "L-MNIST", "nonlinear": "NL-MNIST"}
 SETS = {**GRASS, "photographs": "on photographs"}
 
 
-class Results(Found):
-    """The scores of this experiment's runs."""
+def score(r: Results, label: str, data: str, *path: str) -> Numbers:
+    """A number of each run of a loss on a data set, by seed."""
+    return on(r, data).where(label=label).values(*path)
 
-    def score(self, label: str, data: str, name: str, *part: str) -> Numbers:
-        return self.of(label, data, "scores", name, *(("parts", *part) if part else ("value",)))
 
-    def compared(self) -> Results:
-        """The runs of those seeds that all main losses have."""
-        seeds = set.intersection(*({int(f["seed"]) for f in self.found if f["label"] == m} for m in MAIN))
-        return Results([f for f in self.found if f["seed"] in seeds])
+def on(r: Results, data: str) -> Results:
+    """The runs on one of the SETS."""
+    return r.where(data="grassy_mnist", combine=data) if data in GRASS else r.where(data="photo_mnist")
+
+
+def compared(r: Results) -> Results:
+    """The runs of those seeds that all main losses have."""
+    seeds = set.intersection(*({run.seed for run in r.where(label=m)} for m in MAIN))
+    return Results([run for run in r if run.seed in seeds])
 
 
 def tables(r: Results) -> list[Table]:
@@ -44,9 +50,10 @@ def first_table(r: Results) -> Table:
         for label in _labels(r, data):
             mine: list[Any] = []
             for block in ("z", "s"):
-                mine.append(_cell(100 * r.score(label, data, f"clustering_{block}"), 1))
-                mine.append(_cell(r.score(label, data, f"clustering_{block}", "silhouette_values"), 2))
-            parts = [_cell(r.score(label, data, "w2_z", *p)) for p in ((), ("floor",), ("trace",), ("excess",))]
+                mine.append(_cell(100 * score(r, label, data, f"clustering_{block}"), 1))
+                mine.append(_cell(score(r, label, data, f"clustering_{block}", "parts", "silhouette_values"), 2))
+            parts = [_cell(score(r, label, data, "w2_z"))]
+            parts += [_cell(score(r, label, data, "w2_z", "parts", p)) for p in ("floor", "trace", "excess")]
             paper = PAPER.get((data, label))
             rows.append([name, label, *mine, *parts, " / ".join(f"{v:g}" for v in paper) if paper else ""])
     columns = ["data", "loss", "z acc %", "z SS", "s acc %", "s SS", "W2", "floor", "trace", "excess"]
@@ -61,8 +68,8 @@ def leakage(r: Results) -> Table:
     names = ["class_from_s", "class_from_z", "set_from_z", "z_from_s", "salience"]
     hidden = ["grass_from_s", "grass_from_z", "grass_from_[z,0]", "digit_from_[0,s]"]
     rows = [
-        [name, label, *(_cell(r.score(label, k, s), 3) for s in names)]
-        + [_cell(r.of(label, k, "truth", h), 3) for h in hidden]
+        [name, label, *(_cell(score(r, label, k, s), 3) for s in names)]
+        + [_cell(score(r, label, k, "truth", h), 3) for h in hidden]
         for k, name in SETS.items()
         for label in _labels(r, k)
     ]
@@ -74,12 +81,8 @@ def classes(r: Results) -> Table:
     rows: list[list[Any]] = []
     for data, name in SETS.items():
         for label in _labels(r, data):
-            block = "s" if np.isfinite(r.score(label, data, "class_from_s")).any() else "z"
-            each = [
-                result["scores"][f"class_from_{block}"]["parts"]["per_class"]
-                for result in r.found
-                if (result["label"], result["data"]) == (label, data)
-            ]
+            block = "s" if np.isfinite(score(r, label, data, "class_from_s")).any() else "z"
+            each = [_per_class(run.scores.get(f"class_from_{block}", {})) for run in on(r, data).where(label=label)]
             rows.append([name, label, block, *(float(v) for v in np.mean(each, 0))])
     note = "The form of the paper's Table 2, whose faces cannot be had: accuracy of a linear classifier on each class."
     return Table("Table 2: each digit from the code", ["data", "loss", "block", *map(str, range(10))], rows, note)
@@ -103,15 +106,19 @@ COLUMNS = ["s acc %", "z acc %", "digit from s", "digit from z", "W2", "trace", 
 
 
 def _row(r: Results, name: str, label: str) -> list[Any]:
-    scores = [r.score(label, "linear", f"clustering_{block}") * 100 for block in ("s", "z")]
-    scores += [r.score(label, "linear", f"class_from_{block}") for block in ("s", "z")]
-    scores += [r.score(label, "linear", "w2_z", *part) for part in ((), ("trace",), ("excess",))]
+    scores = [score(r, label, "linear", f"clustering_{block}") * 100 for block in ("s", "z")]
+    scores += [score(r, label, "linear", f"class_from_{block}") for block in ("s", "z")]
+    scores += [score(r, label, "linear", "w2_z", *path) for path in ((), ("parts", "trace"), ("parts", "excess"))]
     return [name, *map(_cell, scores)]
+
+
+def _per_class(score: dict[str, Any]) -> Numbers:
+    return np.array(score.get("parts", {}).get("per_class") or [np.nan] * 10, float)
 
 
 def _labels(r: Results, data: str) -> list[str]:
     """The methods that were run on a data set, without the variants of Eq. 8."""
-    return list(dict.fromkeys(x["label"] for x in r.found if x["data"] == data and "," not in x["label"]))
+    return [label for label in on(r, data).labels() if "," not in label]
 
 
 def _cell(values: Any, digits: int = 2) -> str:

@@ -2,38 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from PIL import Image
 
+from unbraid.codes import Codes, read_codes
 from unbraid.data.sets.rotation_colored_mnist import ANGLES
+from unbraid.figures.svg import new_figure
+from unbraid.metrics.plane import tsne_plane
+from unbraid.study.reproduce import Results
 from unbraid.train.run import Run
 
 SCALE, POINTS = 2, 1500
+BLOCKS = ("p", "n")
 SETS = {"colored_mnist": "Colored-MNIST", "rotation_colored_mnist": "Rotation-Colored-MNIST"}
 
 
-def draw(found: Sequence[dict[str, Any]], out: Path) -> list[tuple[str, str]]:
-    """Writes the pictures of the swap model's first seed beside the page, and gives captions and paths."""
-    folder = out / "invariance"
-    folder.mkdir(parents=True, exist_ok=True)
-    swaps = sorted((r for r in found if r["label"] == "Swap" and r["data"] in SETS), key=lambda r: -int(r["seed"]))
-    first = {r["data"]: Run(r["path"]) for r in swaps}
+def draw(results: Results, folder: Path) -> list[tuple[str, str]]:
+    """Writes the pictures of the swap model's first seed, and gives captions and paths."""
     pictures = []
-    for data, run in first.items():
+    for data, title in SETS.items():
+        run = Run(results.where(label="Swap", data=data)[0].path)
         _swapped(run).save(folder / f"swapped_{data}.png")
-        caption = f"{SETS[data]} (figure 8), two rows each: pairs, drawn, after the swap, [random p, n], [p, random n]"
-        pictures.append((caption, f"invariance/swapped_{data}.png"))
-        _moves(run, folder / f"moves_{data}.png")
-        caption = f"{SETS[data]} (figures 6 and 7): change of each latent when one factor alone changes"
-        pictures.append((caption, f"invariance/moves_{data}.png"))
+        caption = f"{title} (figure 8), two rows each: pairs, drawn, after the swap, [random p, n], [p, random n]"
+        pictures.append((caption, f"{folder.name}/swapped_{data}.png"))
+        codes = read_codes(run)
+        _moves(codes, folder / f"moves_{data}.png")
+        caption = f"{title} (figures 6 and 7): change of each latent when one factor alone changes"
+        pictures.append((caption, f"{folder.name}/moves_{data}.png"))
         factor = "angle" if data == "rotation_colored_mnist" else "background"
-        _planes(run, factor, folder / f"planes_{data}.png")
-        caption = f"{SETS[data]} (figure 5): t-SNE of p and n, by digit and by {factor}"
-        pictures.append((caption, f"invariance/planes_{data}.png"))
+        _planes(codes, factor, folder / f"planes_{data}.png")
+        caption = f"{title} (figure 5): t-SNE of p and n, by digit and by {factor}"
+        pictures.append((caption, f"{folder.name}/planes_{data}.png"))
     return pictures
 
 
@@ -45,39 +48,33 @@ def _swapped(run: Run) -> Image.Image:
     return image.resize((SCALE * image.width, SCALE * image.height), Image.Resampling.NEAREST)
 
 
-def _moves(run: Run, path: Path) -> None:
-    from matplotlib.figure import Figure
-
-    codes = run.arrays("codes.npz")
-    matrix = np.concatenate([codes["moves_p"], codes["moves_n"]], 1)  # [factors, latents]
-    latents = [f"{block}{i}" for block in ("p", "n") for i in range(codes[f"codes_{block}"].shape[1])]
-    figure = Figure(figsize=(8, 1 + 0.4 * len(matrix)), layout="constrained")
+def _moves(codes: Codes, path: Path) -> None:
+    matrix = np.concatenate([codes.extra[f"moves_{block}"] for block in BLOCKS], 1)  # [factors, latents]
+    latents = [f"{block}{i}" for block in BLOCKS for i in range(codes.blocks[block].width)]
+    figure = new_figure(8, 1 + 0.4 * len(matrix))
     axis = figure.add_subplot()
     image = axis.imshow(matrix, cmap="Blues", vmin=0, aspect="auto")
     axis.set_xticks(range(len(latents)), latents, fontsize=8)
-    axis.set_yticks(range(len(matrix)), [str(name) for name in codes["factor_names"]], fontsize=8)
+    axis.set_yticks(range(len(matrix)), codes.factor_names, fontsize=8)
     figure.colorbar(image, label="standard deviations")
     figure.savefig(path, dpi=110, metadata={"Software": None})
 
 
-def _planes(run: Run, factor: str, path: Path) -> None:
-    from matplotlib.figure import Figure
-    from sklearn.manifold import TSNE
-
-    codes = run.arrays("codes.npz")
-    names = [str(name) for name in codes["factor_names"]]
-    figure = Figure(figsize=(9, 8), layout="constrained")
-    for row, block in enumerate(("p", "n")):
-        z = codes[f"codes_{block}"][:POINTS].astype(np.float64)
-        plane = TSNE(2, init="pca", random_state=0, n_jobs=1).fit_transform(z / max(z.std(0).max(), 1e-9))
+def _planes(codes: Codes, factor: str, path: Path) -> None:
+    figure = new_figure(9, 8)
+    for row, block in enumerate(BLOCKS):
+        plane = tsne_plane(codes.blocks[block].codes[:POINTS].astype(np.float64), seed=0)
         for column, name in enumerate(("digit", factor)):
-            axis = figure.add_subplot(2, 2, 2 * row + column + 1)
-            values = codes["factors"][: len(plane)][:, names.index(name)]
-            for place, value in enumerate(np.unique(values)):
-                label = f"{ANGLES[value]:+.0f}" if name == "angle" else str(value)
-                axis.scatter(plane[values == value, 0], plane[values == value, 1], s=4, color=f"C{place}", label=label)
-            axis.set_title(f"{block} by {name}", fontsize=10)
-            axis.set_xticks([])
-            axis.set_yticks([])
-            axis.legend(fontsize=7, markerscale=3, frameon=False)
+            _coloured(figure.add_subplot(2, 2, 2 * row + column + 1), plane, name, codes.factor(name)[: len(plane)])
+            figure.axes[-1].set_title(f"{block} by {name}", fontsize=10)
     figure.savefig(path, dpi=90, metadata={"Software": None})
+
+
+def _coloured(axis: Any, plane: NDArray[np.float64], name: str, values: NDArray[Any]) -> None:
+    """Points [n, 2] on a plane, in colours of a factor's values."""
+    for place, value in enumerate(np.unique(values)):
+        label = f"{ANGLES[value]:+.0f}" if name == "angle" else str(value)
+        axis.scatter(*plane[values == value].T, s=4, color=f"C{place}", label=label)
+    axis.set_xticks([])
+    axis.set_yticks([])
+    axis.legend(fontsize=7, markerscale=3, frameon=False)

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from unbraid.reproduce.results import Found, Numbers, Table
+
+from unbraid.study.claims import Numbers, Table
+from unbraid.study.reproduce import Results
 
 COLORED, TURNED, SHAPES = "colored_mnist", "rotation_colored_mnist", "shapes3d"
 BASELINES = ("Baseline", "beta-VAE", "VFAE", "CAI", "CVIB", "UAI")
@@ -40,31 +42,38 @@ SCHEMES = {
 }
 
 
-class Results(Found):
-    """The scores of this experiment's runs."""
+def of(r: Results, label: str, data: str, *path: str) -> Numbers:
+    """A number of each run of a model on a data set, by seed."""
+    return r.where(label=label, data=data).values(*path)
 
-    def average(self, label: str, data: str) -> Numbers:
-        return self.of(label, data, "scores", "group_accuracy", "value")
 
-    def worst(self, label: str, data: str) -> Numbers:
-        return self.of(label, data, "scores", "group_accuracy", "parts", "worst")
+def average_accuracy(r: Results, label: str, data: str) -> Numbers:
+    return of(r, label, data, "group_accuracy")
 
-    def at(self, label: str, angle: str, which: str) -> Numbers:
-        return self.of(label, TURNED, "angles", angle, which)
 
-    def metric(self, label: str, name: str) -> Numbers:
-        return self.of(label, SHAPES, "scores", name, "value")
+def worst_accuracy(r: Results, label: str, data: str) -> Numbers:
+    return of(r, label, data, "group_accuracy", "parts", "worst")
 
-    def probe(self, data: str, block: str, factor: str) -> Numbers:
-        return self.of("Swap", data, "scores", "leakage", "parts", "accuracy", block, factor)
 
-    def chance(self, data: str, factor: str) -> Numbers:
-        return self.of("Swap", data, "scores", "leakage", "parts", "chance", factor)
+def at_angle(r: Results, label: str, angle: str, which: str) -> Numbers:
+    return of(r, label, TURNED, "by_angle", angle, which)
+
+
+def metric(r: Results, label: str, name: str) -> Numbers:
+    return of(r, label, SHAPES, name)
+
+
+def probe(r: Results, data: str, block: str, factor: str) -> Numbers:
+    return of(r, "Swap", data, "leakage", "parts", "accuracy", block, factor)
+
+
+def by_chance(r: Results, data: str, factor: str) -> Numbers:
+    return of(r, "Swap", data, "leakage", "parts", "chance", factor)
 
 
 def first_table(r: Results) -> Table:
     rows = [
-        [m, _cell(r.average(m, COLORED)), _cell(r.worst(m, COLORED)), *PAPER_1.get(m, ("", ""))]
+        [m, _cell(average_accuracy(r, m, COLORED)), _cell(worst_accuracy(r, m, COLORED)), *PAPER_1.get(m, ("", ""))]
         for m in (*PAPER_1, OF_MEANS)
     ]
     columns = ["model", "average", "worst group", "the paper: average", "worst"]
@@ -75,7 +84,7 @@ def first_table(r: Results) -> Table:
 def angle_table(r: Results) -> Table:
     rows = []
     for m in (*PAPER_2, OF_MEANS):
-        cells = [f"{mean(r.at(m, a, 'average'))} / {mean(r.at(m, a, 'worst'))}" for a in ANGLES]
+        cells = [f"{mean(at_angle(r, m, a, 'average'))} / {mean(at_angle(r, m, a, 'worst'))}" for a in ANGLES]
         paper = PAPER_2.get(m, "").replace("/", " / ").replace(" .", "; .").replace("/;", "/")
         rows.append([m, *cells, paper])
     return Table("Table 2: Rotation-Colored-MNIST, average / worst group", ["model", *ANGLES, "the paper"], rows)
@@ -83,7 +92,7 @@ def angle_table(r: Results) -> Table:
 
 def shift_table(r: Results) -> Table:
     which = ("neither", "angle", "ground", "both")
-    rows = [[m, *(_cell(r.of(m, TURNED, "shifts", name)) for name in which)] for m in (*PAPER_2, OF_MEANS)]
+    rows = [[m, *(_cell(of(r, m, TURNED, "shifts", name)) for name in which)] for m in (*PAPER_2, OF_MEANS)]
     columns = ["model", "as in training", "new angle", "new ground", "both new"]
     note = "Test digits, average accuracy. The paper's table 2 has both new."
     return Table("Rotation-Colored-MNIST: which change costs", columns, rows, note)
@@ -103,8 +112,8 @@ def warm_up_table(r: Results) -> Table:
 def scheme_table(r: Results) -> Table:
     rows = []
     for name, (label, first, second) in SCHEMES.items():
-        colored = [_cell(r.average(label, COLORED)), _cell(r.worst(label, COLORED))]
-        turned = [_cell(r.at(label, "+65", which)) for which in ("average", "worst")]
+        colored = [_cell(average_accuracy(r, label, COLORED)), _cell(worst_accuracy(r, label, COLORED))]
+        turned = [_cell(at_angle(r, label, "+65", which)) for which in ("average", "worst")]
         rows.append([name, *colored, first, *turned, second])
     columns = ["scheme", "C-MNIST average", "worst", "the paper", "+65 average", "worst", "the paper"]
     return Table("Table 5: training scheme", columns, rows)
@@ -117,14 +126,14 @@ def leakage(r: Results) -> Table:
         (TURNED, ("digit", "angle", "background", "colour")),
     ):
         for factor in factors:
-            cells = [_cell(r.probe(data, block, factor)) for block in ("p", "n")]
-            rows.append([data, factor, *cells, _cell(r.chance(data, factor))])
+            cells = [_cell(probe(r, data, block, factor)) for block in ("p", "n")]
+            rows.append([data, factor, *cells, _cell(by_chance(r, data, factor))])
     note = "Linear probes on the codes of test images. Wanted: the digit from p alone, the others from n alone."
     return Table("What leaks where: the swap model", ["data", "factor", "from p", "from n", "chance"], rows, note)
 
 
 def _metrics(r: Results, label: str) -> list[Any]:
-    return [label, *(_cell(r.metric(label, name)) for name in METRICS), ", ".join(f"{v:g}" for v in PAPER_3[label])]
+    return [label, *(_cell(metric(r, label, name)) for name in METRICS), ", ".join(f"{v:g}" for v in PAPER_3[label])]
 
 
 def _cell(values: Numbers) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -99,6 +99,12 @@ def decide(
     deciding = min(pair for pair, own in zip(found, verdicts, strict=True) if own == verdict)
     why = "" if verdict == "shown" else (notes or {}).get(id, "")
     return Claim(id, paper, ours, *deciding, seeds, verdict, f"{note} {why}".strip())
+
+
+def noted(claims: Sequence[Claim], notes: Mapping[str, str]) -> list[Claim]:
+    """The claims, each that is not shown with its note on what was found when it was looked into."""
+    why = {claim.id: "" if claim.verdict == "shown" else notes.get(claim.id, "") for claim in claims}
+    return [replace(claim, note=f"{claim.note} {why[claim.id]}".strip()) for claim in claims]
 
 
 def publish(record: Record, folder: Path, name: str, begun: Sequence[str] = ()) -> None:
