@@ -171,11 +171,12 @@ def commits(found: Sequence[Result]) -> list[str]:
 
 
 def read_notes(path: Path) -> dict[str, str]:
-    """The text under each heading '## name' of a file, in one line each; '' is the text before the first."""
+    """The text under each heading '## name' of a file, in one line each; '' is the text before the first, in paragraphs."""
     text = path.read_text() if path.exists() else ""
-    parts = re.split(r"^## +(.+)$", text, flags=re.MULTILINE)
-    lines = {"": parts[0], **dict(zip(parts[1::2], parts[2::2], strict=True))}
-    return {name.strip(): " ".join(part.split()) for name, part in lines.items()}
+    about, *parts = re.split(r"^## +(.+)$", text, flags=re.MULTILINE)
+    paragraphs = "\n\n".join(" ".join(part.split()) for part in re.split(r"\n\s*\n", about.strip()))
+    notes = {name.strip(): " ".join(part.split()) for name, part in zip(parts[::2], parts[1::2], strict=True)}
+    return {"": paragraphs, **notes}
 
 
 def smaller(study: Study) -> Study:
