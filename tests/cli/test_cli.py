@@ -308,6 +308,7 @@ def test_a_folder_without_a_name_is_refused(capsys: pytest.CaptureFixture[str]) 
     assert "has an empty name" in capsys.readouterr().err
 
 
+@pytest.mark.filterwarnings("default:the training of")
 def test_an_unfinished_run_is_named_when_it_is_scored_or_reported(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
