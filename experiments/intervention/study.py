@@ -6,7 +6,8 @@ with photographs, is learned from too and shown.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from unbraid.data.io.paths import data_root
@@ -72,22 +73,32 @@ SAP: dict[str, dict[str, Any]] = {  # shape and digit are kinds, and hues of dig
 }
 
 
-def runs(seeds: Sequence[int], steps: int, fewer: int, points: int, translation: Point) -> list[Point]:
+EVALUATIONS = {
+    **{
+        data: Evaluation(
+            metrics={"dci": DCI[data], "sap": SAP[data], "irs": {}, "translation": {}},
+            points=5_000,
+            measures=["measures.py:weight_variance"],
+        )
+        for data in DATA
+    },
+    "images": Evaluation(metrics=[], points=10_000),
+}
+
+
+def runs(seeds: Sequence[int], steps: int, fewer: int, evaluations: Mapping[str, Evaluation]) -> list[Point]:
     """All runs: those that claims stand on seed by seed, then those that show why one does not hold, then flowers.
 
     Args:
         seeds: of the runs that claims stand on
         steps: of most runs
-        fewer: of a few
-        points: rows that scores are taken on
-        translation: options of that metric
+        fewer: steps of a few
+        evaluations: by data set
     """
 
     def some(data: str, method: str, sigma: float | Sequence[float], **more: Any) -> list[Point]:
-        metrics = {"dci": DCI[data], "sap": SAP[data], "irs": {}, "translation": translation}
-        evaluation = Evaluation(metrics=metrics, points=points, measures=["measures.py:weight_variance"])
         count = fewer if (data, method) in SHORTER else steps
-        rest = {"label": method, "steps": count, "seed": seeds, "evaluation": evaluation, **more}
+        rest = {"label": method, "steps": count, "seed": seeds, "evaluation": evaluations[data], **more}
         return product(data=data, correlated=sigma, batch=BATCH, **DATA[data], **METHODS[data][method], **rest)
 
     def longer(data: str, method: str, sigma: float, times: int) -> list[Point]:
@@ -101,18 +112,24 @@ def runs(seeds: Sequence[int], steps: int, fewer: int, points: int, translation:
         *(longer(*given) for given in MORE),
         *(some("cmnist", label, WEAKER) for label in METHODS["cmnist"]),
         some("cmnist", "intervention", CORRELATED, label="intervention" + KEPT, steps=fewer, start_from=start),
-        flowers(fewer, 2 * points),
+        flowers(fewer, evaluations["images"]),
     )
 
 
-def flowers(steps: int, points: int) -> list[Point]:
+def flowers(steps: int, evaluation: Evaluation) -> list[Point]:
     """A run on photographs of flowers, to be looked at; nothing where there are none in the data root."""
     places = [place for place in (data_root() / "flowers", data_root() / "flowers.zip") if place.exists()]
     own = {"data": "images", "size": 32, "batch": BATCH, "method": "intervention_ae", **FLOWERS}
-    evaluation = Evaluation(metrics=[], points=points)
     return product(label="flowers", path=list(map(str, places[:1])), steps=steps, evaluation=evaluation, **own)
 
 
-study = Study(runs=runs(SEEDS, STEPS, FEWER, 5000, {}))
-small = runs(SEEDS[:1], 3, 2, 200, {"steps": 2, "repeats": 1})
-quick = Study(runs=[{**point, "batch": 16, "width": 4} for point in small])
+def small() -> list[Point]:
+    few = {"dci": {"trees": 5}, "sap": {}, "irs": {}, "translation": {"steps": 2, "repeats": 1}}
+    evaluations = {
+        data: replace(given, points=200, metrics=few if given.metrics else []) for data, given in EVALUATIONS.items()
+    }
+    return [{**point, "batch": 16, "width": 4} for point in runs(SEEDS[:1], 3, 2, evaluations)]
+
+
+study = Study(runs=runs(SEEDS, STEPS, FEWER, EVALUATIONS))
+quick = Study(runs=small())
