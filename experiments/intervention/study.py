@@ -11,7 +11,8 @@ from dataclasses import replace
 from typing import Any
 
 from unbraid.data.io.paths import data_root
-from unbraid.study.plan import Evaluation, Point, Study, chain, product
+from unbraid.study.evaluation import Evaluation
+from unbraid.study.plan import Point, Study, chain, product
 
 needs = ("mnist",)
 

@@ -22,7 +22,8 @@ import numpy as np
 from unbraid.data.io.paths import data_root
 from unbraid.errors import UserError
 from unbraid.study.claims import Numbers, Record, publish
-from unbraid.study.plan import Evaluation, Job, Point, Study
+from unbraid.study.evaluation import Evaluation
+from unbraid.study.plan import Job, Point, Study
 from unbraid.study.run import Resources, pending, run_jobs
 from unbraid.study.store import open_store
 from unbraid.train.run import Run
