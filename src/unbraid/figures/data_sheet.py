@@ -41,7 +41,7 @@ def contact_sheet(table: Table, path: Path | str, *, columns: int = 12, seed: in
 
 
 def joint(table: Table, a: str, b: str, *, seed: int = 0) -> NDArray[np.float64]:
-    """How often each pair of values of two factors occurs, [values of a, values of b]; from a sample of many rows."""
+    """How often each pair of values occurs, [values of a, values of b]; from a sample if there are many rows."""
     columns = [table.column(a), table.column(b)]
     n = len(table)
     rows = np.arange(n) if n <= MANY else np.random.default_rng(seed).integers(0, n, MANY)
