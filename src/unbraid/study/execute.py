@@ -122,6 +122,7 @@ def _perform(job: Job, folder: Path, device: str, threads: int, tell: Tell) -> N
         steps=plan.steps,
         batch=plan.batch,
         seed=plan.seed,
+        decay=plan.decay,
         sampling=plan.sampling,
         start_from=None if plan.start_from is None else str(folder / plan.start_from),
         out=str(folder),

@@ -25,10 +25,11 @@ from unbraid.metrics.suite import DEFAULT
 from unbraid.study.evaluation import Evaluation
 from unbraid.train.run import Plan
 
-Point = dict[str, Any]  # the keyword arguments of one run: method, data, steps, batch, seed, and those of each;
+Point = dict[str, Any]  # the keyword arguments of one run: method, data, steps, batch, seed, decay, and those of each;
 # also `label` (its name in tables), `evaluation` (an Evaluation of its own) and `start_from` (see Study)
 OF_RUNS = ("label", "evaluation", "start_from")  # keys of a point that are no arguments
-TRAINING = {"steps": 1, "batch": 1, "seed": 0}  # arguments of `fit` that a study may set, and the least value of each
+# arguments of `fit` that a study may set, and the least value of each
+TRAINING = {"steps": 1, "batch": 1, "seed": 0, "decay": 0.0}
 
 
 def product(*parts: Sequence[Point], **axes: Any) -> list[Point]:
@@ -68,6 +69,7 @@ class Job:
         """Everything that was or could have been set, in one dictionary."""
         plan = self.plan
         own = {"method": plan.method, "data": plan.data, "steps": plan.steps, "batch": plan.batch, "seed": plan.seed}
+        own |= {"decay": plan.decay}
         return {**plan.data_arguments, **plan.sampling, **plan.arguments, **own}
 
     def as_dict(self) -> dict[str, Any]:

@@ -36,7 +36,8 @@ try:
 except ImportError:  # on Windows a run has no lock
     fcntl = None  # type: ignore[assignment]
 
-OPTIONAL = ("start_from",)  # fields of a plan that leave the name of a run alone where they are None
+# fields of a plan that leave the name of a run alone at these values: runs were named before there were such fields
+OPTIONAL = {"start_from": None, "decay": 0.0}
 
 
 class Busy(UserError):
@@ -72,10 +73,11 @@ class Plan:
     batch: int
     seed: int
     start_from: str | None = None  # the run whose weights it begins with, in place of random ones
+    decay: float = 0.0  # share of the steps, at the end, over which learning rates fall
 
     @property
     def name(self) -> str:
-        told = {name: value for name, value in vars(self).items() if name not in OPTIONAL or value is not None}
+        told = {n: value for n, value in vars(self).items() if n not in OPTIONAL or value != OPTIONAL[n]}
         digest = hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
         return f"{self.method}-{self.data}-{digest[:8]}"
 
@@ -83,7 +85,8 @@ class Plan:
     def command(self) -> str:
         """The command line that repeats the run."""
         options = {**self.data_arguments, **self.arguments, **self.sampling}
-        options |= {"steps": self.steps, "batch": self.batch, "seed": self.seed, "start_from": self.start_from}
+        options |= {"steps": self.steps, "batch": self.batch, "seed": self.seed}
+        options |= {name: value for name, default in OPTIONAL.items() if (value := getattr(self, name)) != default}
         words = ["unbraid", "run", self.method, "--data", self.data]
         for name, value in options.items():
             flag = name.replace("_", "-")
