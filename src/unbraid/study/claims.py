@@ -184,7 +184,7 @@ def _details(claim: Claim) -> list[str]:
         "",
         f"Here: {claim.ours}.",
         "",
-        f"Interval {_interval(claim)}{what}; {claim.seeds} seeds." if _interval(claim) else f"{claim.seeds} seeds.",
+        f"Interval {_interval(claim)}{what}; seeds: {claim.seeds}." if _interval(claim) else f"Seeds: {claim.seeds}.",
     ]
     told += ["", f"{claim.count[:1].upper()}{claim.count[1:]}."] if claim.count else []
     told += ["", f"By the rule before results were seen: {claim.before}."] if claim.before else []
@@ -202,7 +202,9 @@ def _begun(commits: Sequence[str]) -> str:
 
 
 def _interval(claim: Claim) -> str:
-    return "" if claim.low is None or claim.high is None else f"{claim.low:.3g} to {claim.high:.3g}"
+    bounds = (claim.low, claim.high)
+    known = all(bound is not None and math.isfinite(bound) for bound in bounds)
+    return f"{claim.low:.3g} to {claim.high:.3g}" if known else ""
 
 
 def _markdown(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> list[str]:

@@ -71,29 +71,25 @@ def fit(
         watch: called now and then with the number of steps done and the loss terms
     """
     steps, batch, seed, decay = int(steps), int(batch), int(seed), float(decay)  # of numpy, perhaps
-    if not str(out):
-        raise UserError("the folder for the run has an empty name: leave --out out for 'runs'")
+    _check_arguments(steps, decay, threads, out)
     draw = sampler(data, method.batch_kind, batch=batch, seed=seed, **(sampling or {}))
-    if steps < 1:
-        raise UserError(f"training needs at least one step, not {steps}")
-    if not 0 <= decay <= 1:
-        raise UserError(f"decay is the share of the steps over which learning rates fall, from 0 to 1, not {decay}")
-    if threads is not None and threads < 1:
-        raise UserError(f"training needs at least one thread, not {threads}")
     where = _device(device)
     draw(0)  # what cannot be drawn is refused before anything is written
-    name = type(method).__module__.rpartition(".")[2]
     if start_from is not None:
         load_weights(method, _started(start_from, out).path)
-    begun = None if start_from is None else Path(start_from).name
-    plan = Plan(name, method.arguments, data.name, data.arguments, sampling or {}, steps, batch, seed, begun, decay)
-    run = Run.create(out, plan, spec=asdict(data.spec), start=_digest(method))
-    _check_same_data(run, data)
-    if run.config["start"] != _digest(method):
-        raise UserError(
-            f"{run.path} began from other weights than this method has: build the method anew, "
-            "with the seed of the run, or choose another folder"
-        )
+    plan = Plan(
+        method=type(method).__module__.rpartition(".")[2],
+        arguments=method.arguments,
+        data=data.name,
+        data_arguments=data.arguments,
+        sampling=sampling or {},
+        steps=steps,
+        batch=batch,
+        seed=seed,
+        start_from=None if start_from is None else Path(start_from).name,
+        decay=decay,
+    )
+    run = _created(out, plan, method, data)
     machine.prepare_memory()
     if threads:
         torch.set_num_threads(threads)
@@ -109,6 +105,29 @@ def fit(
             with torch.random.fork_rng(), Progress(run.path.name, steps, show, watch) as progress:
                 _train(method, draw, run, plan, save_every, progress)
     method.eval()
+    return run
+
+
+def _check_arguments(steps: int, decay: float, threads: int | None, out: str) -> None:
+    if not str(out):
+        raise UserError("the folder for the run has an empty name: leave --out out for 'runs'")
+    if steps < 1:
+        raise UserError(f"training needs at least one step, not {steps}")
+    if not 0 <= decay <= 1:
+        raise UserError(f"decay is the share of the steps over which learning rates fall, from 0 to 1, not {decay}")
+    if threads is not None and threads < 1:
+        raise UserError(f"training needs at least one thread, not {threads}")
+
+
+def _created(out: str, plan: Plan, method: Method[Any], data: Table) -> Run:
+    """The run's directory; what it holds must be of the same data and of the same first weights."""
+    run = Run.create(out, plan, spec=asdict(data.spec), start=_digest(method))
+    _check_same_data(run, data)
+    if run.config["start"] != _digest(method):
+        raise UserError(
+            f"{run.path} began from other weights than this method has: build the method anew, "
+            "with the seed of the run, or choose another folder"
+        )
     return run
 
 
