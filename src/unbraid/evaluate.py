@@ -123,7 +123,15 @@ def score_file(
     return _scores(codes, metrics, options, seed=seed, block=block, loaded=None, where=str(path))
 
 
-def complete(run: Run, loaded: Loaded, points: int | None, *, image: int | None = None, suite: bool = False) -> None:
+def complete(
+    run: Run,
+    loaded: Loaded,
+    points: int | None,
+    *,
+    image: int | None = None,
+    suite: bool = False,
+    metrics: Sequence[str] | None = None,
+) -> None:
     """Codes, pictures and scores of a trained run, where they are missing or asked for otherwise.
 
     Args:
@@ -131,6 +139,7 @@ def complete(run: Run, loaded: Loaded, points: int | None, *, image: int | None 
         points: images to encode; as many as before unless given
         image: row of the image to traverse; encodes again
         suite: complete the default suite where a few metrics have been taken alone
+        metrics: the scores to take, in place of all
     """
     _warn_if_unfinished(run)
     before = len(read_codes(run).rows) if (run.path / FILE).exists() else None
@@ -141,7 +150,9 @@ def complete(run: Run, loaded: Loaded, points: int | None, *, image: int | None 
             represent(run, method, table, points=wanted, image=image)
         if wanted != before:
             (run.path / "scores.json").unlink(missing_ok=True)
-    if not (run.path / "scores.json").exists() or (suite and not _has_suite(run)):
+    if metrics is not None:
+        score(run, metrics=metrics)
+    elif not (run.path / "scores.json").exists() or (suite and not _has_suite(run)):
         try:
             score(run)
         except UserError as error:

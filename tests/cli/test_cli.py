@@ -348,3 +348,12 @@ def test_a_negative_seed_of_score_is_named(tmp_path: Path, capsys: pytest.Captur
     np.savez(tmp_path / "a.npz", codes=np.zeros((50, 2)), factors=np.zeros((50, 2), int))
     assert main(["score", str(tmp_path / "a.npz"), "--seed", "-1"]) == 1
     assert "the seed must be 0 or more, not -1" in capsys.readouterr().err
+
+
+def test_run_takes_the_metrics_that_are_asked_for(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["run", "vae", "--size", "16", "--width", "4", "--steps", "20", "--out", str(tmp_path), "--quiet"]
+    assert main([*words, "--points", "300", "--metrics", "mig, modularity"]) == 0
+    (run,) = tmp_path.iterdir()
+    assert set(json.loads((run / "scores.json").read_text())) == {"mig", "modularity"}
+    assert main([*words, "--metrics", "w2"]) == 1
+    assert "w2 needs a target and a background set" in capsys.readouterr().err

@@ -10,6 +10,7 @@ from unbraid import catalogue, machine
 from unbraid.cli.parser import Parser
 from unbraid.cli.parser import add as add_options
 from unbraid.cli.report import POINTS, check_points
+from unbraid.cli.score import read_metrics
 from unbraid.cli.show import print_scores, print_table
 from unbraid.config import Argument
 from unbraid.errors import UserError
@@ -69,7 +70,7 @@ def _run(
     if given["train_only"]:
         print(f"trained: {run.path}")
         return 0
-    complete(run, lambda: (method, table), given["points"], suite=True)
+    complete(run, lambda: (method, table), given["points"], suite=True, metrics=read_metrics(given["metrics"]))
     page = api.report(run)
     print_scores(run.scores(), run.path.name)
     if (run.path / "codes.csv").exists():
@@ -96,6 +97,7 @@ def _add_training(parser: Parser) -> None:
     options = [argument for argument in catalogue.signature("train/fit.py", "fit") if argument.name in TRAINING]
     add_options(training, options)
     training.add_argument("--points", type=int, help=f"images to encode for the scores (default: {POINTS})")
+    training.add_argument("--metrics", help="names, separated by commas (default: all that the run can have)")
     training.add_argument("--data-root", metavar="DIR", help="folder of data files (default: UNBRAID_DATA)")
     training.add_argument("--train-only", action="store_true", help="neither score nor report")
     training.add_argument("--quiet", action="store_true", help="no progress bar")
