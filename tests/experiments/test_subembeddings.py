@@ -325,7 +325,7 @@ class Cards(Grid):
         draw: int = 0,
     ) -> None:
         self.shared = TASKS[variant]
-        self.test = self.twin()
+        self.test = self.copy()
 
     def render(self, values: Values) -> Bytes:
         pictures = np.zeros((len(values), 3, 8, 8), np.uint8)

@@ -9,8 +9,8 @@ import pytest
 from numpy.typing import NDArray
 
 from unbraid.codes import Block, Codes
-from unbraid.evaluate import take_scores
 from unbraid.metrics.contract import Score
+from unbraid.problems.scores import take_scores
 
 N = 600
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from unbraid.errors import UserError
-from unbraid.evaluate import check_metrics
 from unbraid.metrics.suite import DEFAULT
+from unbraid.problems.scores import check_metrics
 
 
 @dataclass(frozen=True, kw_only=True)
