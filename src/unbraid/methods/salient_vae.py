@@ -33,6 +33,7 @@ class SalientVAE(Method[TargetBackground]):
         beta: weight of the KL
         common: number of dimensions of z
         salient: number of dimensions of s
+        separate: encode s and z by two networks that share no weights, not by one
         net: networks of encoder and decoder
         width: channels of the first convolution; dense layers have 16 and 8 times as many units
         likelihood: distribution of the pixels given the code
@@ -48,6 +49,7 @@ class SalientVAE(Method[TargetBackground]):
         beta: Weight = 2.0,
         common: Size = 16,
         salient: Size = 8,
+        separate: bool = False,
         net: Literal["conv", "mlp", "dense", "contrast"] = "contrast",
         width: Size = 32,
         likelihood: Literal["bernoulli", "gaussian"] = "gaussian",
@@ -56,7 +58,7 @@ class SalientVAE(Method[TargetBackground]):
         super().__init__(spec, lr=lr)
         self.lambda_s, self.lambda_z, self.beta, self.salient = lambda_s, lambda_z, beta, salient
         self.blocks = {"s": salient, "z": common}
-        self.encoder = nets.encoder(net, spec.shape, 2 * (salient + common), width=width)
+        self.encoder = nets.block_encoder(net, spec.shape, (salient, common), width=width, separate=separate)
         self.decoder = nets.decoder(net, spec.shape, salient + common, width=width, likelihood=likelihood)
 
     def losses(self, batch: TargetBackground, step: int) -> dict[str, Loss]:

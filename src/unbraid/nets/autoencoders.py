@@ -46,6 +46,14 @@ def encoder(net: str, shape: Shape, outputs: int, *, width: int) -> nn.Module:
     raise unknown("network", net, NETS)
 
 
+def block_encoder(net: str, shape: Shape, blocks: tuple[int, int], *, width: int, separate: bool) -> nn.Module:
+    """Images [b, c, h, w] -> means of two blocks, then their log variances, [b, 2 d]; two networks where `separate`."""
+    if not separate or 0 in blocks:
+        return encoder(net, shape, 2 * sum(blocks), width=width)
+    first, second = (encoder(net, shape, 2 * size, width=width) for size in blocks)
+    return SeparateEncoders(first, second)
+
+
 def decoder(net: str, shape: Shape, inputs: int, *, width: int, likelihood: str) -> Decoder:
     """Codes [b, inputs] -> images [b, c, h, w]; the mirror image of the encoder."""
     net = _for_features(net, shape)
@@ -67,6 +75,20 @@ def decoder(net: str, shape: Shape, inputs: int, *, width: int, likelihood: str)
     if net == "contrast":
         return Decoder(channels_last(nn.Sequential(*_contrast_up(shape, inputs, width))), likelihood)
     raise unknown("network", net, NETS)
+
+
+class SeparateEncoders(nn.Module):
+    """An encoder for each of two blocks of a Gaussian code, which share no weights."""
+
+    def __init__(self, first: nn.Module, second: nn.Module) -> None:
+        super().__init__()
+        self.first, self.second = first, second
+
+    def forward(self, x: Tensor) -> Tensor:
+        """[b, c, h, w] -> [b, 2 d], the means of both blocks and then the log variances of both"""
+        parts = [network(x).chunk(2, -1) for network in (self.first, self.second)]
+        means, log_variances = zip(*parts, strict=True)
+        return torch.cat([*means, *log_variances], -1)
 
 
 class Decoder(nn.Module):
