@@ -40,6 +40,8 @@ class CVAE(Method[TargetBackground]):
         width: channels of the first convolution; dense layers have 16 and 8 times as many units
         critic_width: units in each of the critic's two hidden layers
         likelihood: distribution of the pixels given the code
+        sigma: standard deviation of the gaussian likelihood, at first where it is learnt
+        learn_sigma: learn the standard deviation, one number for all pixels
         lr: learning rate of Adam for encoder and decoder
         critic_lr: learning rate of the critic's Adam
     """
@@ -57,6 +59,8 @@ class CVAE(Method[TargetBackground]):
         width: Size = 32,
         critic_width: Size = 256,
         likelihood: Literal["bernoulli", "gaussian"] = "gaussian",
+        sigma: Rate = 0.1,
+        learn_sigma: bool = False,
         lr: Rate = 1e-3,
         critic_lr: Rate = 1e-3,
     ) -> None:
@@ -64,7 +68,9 @@ class CVAE(Method[TargetBackground]):
         self.lambda_tc, self.beta, self.salient, self.critic_lr = lambda_tc, beta, salient, critic_lr
         self.blocks = {"s": salient, "z": common}
         self.encoder = nets.block_encoder(net, spec.shape, (salient, common), width=width, separate=separate)
-        self.decoder = nets.decoder(net, spec.shape, salient + common, width=width, likelihood=likelihood)
+        self.decoder = nets.decoder(
+            net, spec.shape, salient + common, width=width, likelihood=likelihood, sigma=sigma, learn_sigma=learn_sigma
+        )
         self.critic = critic(salient + common, hidden=critic_width, layers=2)
 
     def groups(self) -> dict[str, Group]:

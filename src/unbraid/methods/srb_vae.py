@@ -43,6 +43,8 @@ class SRbVAE(Method[TargetBackground]):
         width: channels of the first convolution; dense layers have 16 and 8 times as many units
         critic_width: units in each of the last two hidden layers of a discriminator
         likelihood: distribution of the pixels given the code
+        sigma: standard deviation of the gaussian likelihood, at first where it is learnt
+        learn_sigma: learn the standard deviation, one number for all pixels
         lr: learning rate of Adam for encoder and decoder
         critic_lr: learning rate of the discriminators' Adam
     """
@@ -60,6 +62,8 @@ class SRbVAE(Method[TargetBackground]):
         width: Size = 32,
         critic_width: Size = 256,
         likelihood: Literal["bernoulli", "gaussian"] = "gaussian",
+        sigma: Rate = 0.1,
+        learn_sigma: bool = False,
         lr: Rate = 1e-3,
         critic_lr: Rate = 1e-4,
     ) -> None:
@@ -68,7 +72,9 @@ class SRbVAE(Method[TargetBackground]):
         self.salient, self.common = salient, common
         self.blocks = {"s": salient, "z": common}
         self.encoder = nets.block_encoder(net, spec.shape, (salient, common), width=width, separate=separate)
-        self.decoder = nets.decoder(net, spec.shape, salient + common, width=width, likelihood=likelihood)
+        self.decoder = nets.decoder(
+            net, spec.shape, salient + common, width=width, likelihood=likelihood, sigma=sigma, learn_sigma=learn_sigma
+        )
         self.target = JointCritic(net, spec.shape, salient + common, width=width, hidden=critic_width)
         self.background = JointCritic(net, spec.shape, common, width=width, hidden=critic_width)
 

@@ -60,6 +60,8 @@ class SwapVAE(Method[Pairs]):
         net: networks of encoder and decoder
         width: channels of the first convolution
         likelihood: distribution of the pixels given the code
+        sigma: standard deviation of the gaussian likelihood, at first where it is learnt
+        learn_sigma: learn the standard deviation, one number for all pixels
         lr: learning rate of Adam
         classifier_lr: learning rate of the classifier's Adam
     """
@@ -86,6 +88,8 @@ class SwapVAE(Method[Pairs]):
         net: Literal["conv", "mlp", "dense", "contrast"] = "conv",
         width: Size = 32,
         likelihood: Literal["bernoulli", "gaussian"] = "bernoulli",
+        sigma: Rate = 0.1,
+        learn_sigma: bool = False,
         lr: Rate = 1e-3,
         classifier_lr: Rate = 1e-2,
     ) -> None:
@@ -102,7 +106,15 @@ class SwapVAE(Method[Pairs]):
         self.predictive = predictive
         self.blocks = {"p": predictive, "n": nuisance} if predictive else {"n": nuisance}
         self.encoder = nets.block_encoder(net, spec.shape, (predictive, nuisance), width=width, separate=separate)
-        self.decoder = nets.decoder(net, spec.shape, predictive + nuisance, width=width, likelihood=likelihood)
+        self.decoder = nets.decoder(
+            net,
+            spec.shape,
+            predictive + nuisance,
+            width=width,
+            likelihood=likelihood,
+            sigma=sigma,
+            learn_sigma=learn_sigma,
+        )
         self.classifier = LinearOnDirection(predictive, spec.classes) if predictive else None
 
     def groups(self) -> dict[str, Group]:
