@@ -31,7 +31,8 @@ def test_a_run_leaves_everything_in_its_directory(trained: Path) -> None:
     }  # fmt: skip
     config = json.loads((trained / "run.json").read_text())
     assert config["arguments"] == {
-        "beta": 2.0, "latents": 10, "net": "conv", "width": 4, "likelihood": "bernoulli", "lr": 1e-4,
+        "beta": 2.0, "latents": 10, "net": "conv", "width": 4, "likelihood": "bernoulli", "sigma": 0.1,
+        "learn_sigma": False, "lr": 1e-4,
     }  # fmt: skip
     assert config["data_arguments"]["size"] == 16
     assert (config["steps"], config["batch"], config["seed"]) == (20, 16, 0)

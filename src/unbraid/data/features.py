@@ -49,7 +49,7 @@ def is_features(path: str) -> bool:
 def two_tables(target: str, background: str) -> tuple[FeatureTable, FeatureTable]:
     """Both sets with each feature standardised over the two together: mean 0.5, standard deviation 0.1.
 
-    The gaussian likelihood also has a standard deviation of 0.1, so that it is a unit Gaussian in these units.
+    The gaussian likelihood also has one of 0.1 by default (`sigma`), so that it is a unit Gaussian in these units.
     """
     (first, labels), (second, others) = (_load(Path(path).expanduser()) for path in (target, background))
     if first.shape[1] != second.shape[1]:

@@ -27,6 +27,8 @@ class BetaVAE(Method[Images]):
         net: networks of encoder and decoder
         width: channels of the first convolution
         likelihood: distribution of the pixels given the code
+        sigma: standard deviation of the gaussian likelihood, at first where it is learnt
+        learn_sigma: learn the standard deviation, one number for all pixels
         lr: learning rate of Adam
     """
 
@@ -39,12 +41,16 @@ class BetaVAE(Method[Images]):
         net: Literal["conv", "mlp", "dense", "contrast"] = "conv",
         width: Size = 32,
         likelihood: Literal["bernoulli", "gaussian"] = "bernoulli",
+        sigma: Rate = 0.1,
+        learn_sigma: bool = False,
         lr: Rate = 1e-4,
     ) -> None:
         super().__init__(spec, lr=lr)
         self.beta = beta
         self.encoder = nets.encoder(net, spec.shape, 2 * latents, width=width)
-        self.decoder = nets.decoder(net, spec.shape, latents, width=width, likelihood=likelihood)
+        self.decoder = nets.decoder(
+            net, spec.shape, latents, width=width, likelihood=likelihood, sigma=sigma, learn_sigma=learn_sigma
+        )
 
     def losses(self, batch: Images, step: int) -> dict[str, Loss]:
         mu, log_var = self.encoder(batch.x).chunk(2, -1)  # [b, k]

@@ -31,6 +31,8 @@ class BetaVAEClassifier(Method[Labelled]):
         net: networks of encoder and decoder
         width: channels of the first convolution
         likelihood: distribution of the pixels given the code
+        sigma: standard deviation of the gaussian likelihood, at first where it is learnt
+        learn_sigma: learn the standard deviation, one number for all pixels
         lr: learning rate of Adam
     """
 
@@ -44,13 +46,17 @@ class BetaVAEClassifier(Method[Labelled]):
         net: Literal["conv", "mlp", "dense", "contrast"] = "conv",
         width: Size = 32,
         likelihood: Literal["bernoulli", "gaussian"] = "bernoulli",
+        sigma: Rate = 0.1,
+        learn_sigma: bool = False,
         lr: Rate = 1e-3,
     ) -> None:
         super().__init__(spec, lr=lr)
         require_classes(spec, "beta_vae_classifier")
         self.beta, self.weight = beta, weight
         self.encoder = nets.encoder(net, spec.shape, 2 * latents, width=width)
-        self.decoder = nets.decoder(net, spec.shape, latents, width=width, likelihood=likelihood)
+        self.decoder = nets.decoder(
+            net, spec.shape, latents, width=width, likelihood=likelihood, sigma=sigma, learn_sigma=learn_sigma
+        )
         self.classifier = nn.Linear(latents, spec.classes)
 
     def losses(self, batch: Labelled, step: int) -> dict[str, Loss]:

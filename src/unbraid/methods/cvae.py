@@ -6,7 +6,8 @@
 L_VAE is in `rb_vae`; q(z,s) is over targets; samples of q(z) q(s) have their s shuffled over the batch.
 
 Differs from the paper: the critic has hidden layers (a linear one cannot see dependence between z and s) and its own
-Adam, so that neither player updates the weights of the other; one encoder outputs both codes.
+Adam, so that neither player updates the weights of the other; one encoder outputs both codes unless
+`separate`.
 """
 
 from __future__ import annotations
@@ -34,10 +35,13 @@ class CVAE(Method[TargetBackground]):
         beta: weight of the KL
         common: number of dimensions of z
         salient: number of dimensions of s
+        separate: encode s and z by two networks that share no weights, not by one
         net: networks of encoder and decoder
         width: channels of the first convolution; dense layers have 16 and 8 times as many units
         critic_width: units in each of the critic's two hidden layers
         likelihood: distribution of the pixels given the code
+        sigma: standard deviation of the gaussian likelihood, at first where it is learnt
+        learn_sigma: learn the standard deviation, one number for all pixels
         lr: learning rate of Adam for encoder and decoder
         critic_lr: learning rate of the critic's Adam
     """
@@ -50,18 +54,23 @@ class CVAE(Method[TargetBackground]):
         beta: Weight = 2.0,
         common: Size = 16,
         salient: Size = 8,
+        separate: bool = False,
         net: Literal["conv", "mlp", "dense", "contrast"] = "contrast",
         width: Size = 32,
         critic_width: Size = 256,
         likelihood: Literal["bernoulli", "gaussian"] = "gaussian",
+        sigma: Rate = 0.1,
+        learn_sigma: bool = False,
         lr: Rate = 1e-3,
         critic_lr: Rate = 1e-3,
     ) -> None:
         super().__init__(spec, lr=lr)
         self.lambda_tc, self.beta, self.salient, self.critic_lr = lambda_tc, beta, salient, critic_lr
         self.blocks = {"s": salient, "z": common}
-        self.encoder = nets.encoder(net, spec.shape, 2 * (salient + common), width=width)
-        self.decoder = nets.decoder(net, spec.shape, salient + common, width=width, likelihood=likelihood)
+        self.encoder = nets.block_encoder(net, spec.shape, (salient, common), width=width, separate=separate)
+        self.decoder = nets.decoder(
+            net, spec.shape, salient + common, width=width, likelihood=likelihood, sigma=sigma, learn_sigma=learn_sigma
+        )
         self.critic = critic(salient + common, hidden=critic_width, layers=2)
 
     def groups(self) -> dict[str, Group]:

@@ -36,6 +36,8 @@ class CVIB(Method[Labelled]):
         net: networks of encoder and decoder
         width: channels of the first convolution
         likelihood: distribution of the pixels given the code
+        sigma: standard deviation of the gaussian likelihood, at first where it is learnt
+        learn_sigma: learn the standard deviation, one number for all pixels
         lr: learning rate of Adam
     """
 
@@ -49,6 +51,8 @@ class CVIB(Method[Labelled]):
         net: Literal["conv", "mlp", "dense", "contrast"] = "conv",
         width: Size = 32,
         likelihood: Literal["bernoulli", "gaussian"] = "bernoulli",
+        sigma: Rate = 0.1,
+        learn_sigma: bool = False,
         lr: Rate = 1e-3,
     ) -> None:
         super().__init__(spec, lr=lr)
@@ -57,7 +61,9 @@ class CVIB(Method[Labelled]):
         self.beta, self.reconstruction = beta, reconstruction
         self.encoder = nets.encoder(net, spec.shape, 2 * latents, width=width)
         inputs = latents + sum(spec.nuisances)
-        self.decoder = nets.decoder(net, spec.shape, inputs, width=width, likelihood=likelihood)
+        self.decoder = nets.decoder(
+            net, spec.shape, inputs, width=width, likelihood=likelihood, sigma=sigma, learn_sigma=learn_sigma
+        )
         self.classifier = nn.Linear(latents, spec.classes)
 
     def losses(self, batch: Labelled, step: int) -> dict[str, Loss]:

@@ -40,6 +40,8 @@ class FactorVAE(Method[Images]):
         width: channels of the first convolution
         critic_width: units in each of the critic's six layers
         likelihood: distribution of the pixels given the code
+        sigma: standard deviation of the gaussian likelihood, at first where it is learnt
+        learn_sigma: learn the standard deviation, one number for all pixels
         lr: learning rate of Adam for encoder and decoder
         critic_lr: learning rate of the critic's Adam
     """
@@ -55,13 +57,17 @@ class FactorVAE(Method[Images]):
         width: Size = 32,
         critic_width: Size = 1000,
         likelihood: Literal["bernoulli", "gaussian"] = "bernoulli",
+        sigma: Rate = 0.1,
+        learn_sigma: bool = False,
         lr: Rate = 1e-4,
         critic_lr: Rate = 1e-4,
     ) -> None:
         super().__init__(spec, lr=lr)
         self.gamma, self.second_batch, self.critic_lr = gamma, second_batch, critic_lr
         self.encoder = nets.encoder(net, spec.shape, 2 * latents, width=width)
-        self.decoder = nets.decoder(net, spec.shape, latents, width=width, likelihood=likelihood)
+        self.decoder = nets.decoder(
+            net, spec.shape, latents, width=width, likelihood=likelihood, sigma=sigma, learn_sigma=learn_sigma
+        )
         self.critic = critic(latents, hidden=critic_width)
 
     def groups(self) -> dict[str, Group]:

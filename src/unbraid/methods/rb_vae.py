@@ -29,9 +29,12 @@ class RbVAE(Method[TargetBackground]):
         beta: weight of the KL
         common: number of dimensions of z
         salient: number of dimensions of s
+        separate: encode s and z by two networks that share no weights, not by one
         net: networks of encoder and decoder
         width: channels of the first convolution; dense layers have 16 and 8 times as many units
         likelihood: distribution of the pixels given the code
+        sigma: standard deviation of the gaussian likelihood, at first where it is learnt
+        learn_sigma: learn the standard deviation, one number for all pixels
         lr: learning rate of Adam
     """
 
@@ -42,16 +45,21 @@ class RbVAE(Method[TargetBackground]):
         beta: Weight = 2.0,
         common: Size = 16,
         salient: Size = 8,
+        separate: bool = False,
         net: Literal["conv", "mlp", "dense", "contrast"] = "contrast",
         width: Size = 32,
         likelihood: Literal["bernoulli", "gaussian"] = "gaussian",
+        sigma: Rate = 0.1,
+        learn_sigma: bool = False,
         lr: Rate = 1e-3,
     ) -> None:
         super().__init__(spec, lr=lr)
         self.beta, self.salient = beta, salient
         self.blocks = {"s": salient, "z": common}
-        self.encoder = nets.encoder(net, spec.shape, 2 * (salient + common), width=width)
-        self.decoder = nets.decoder(net, spec.shape, salient + common, width=width, likelihood=likelihood)
+        self.encoder = nets.block_encoder(net, spec.shape, (salient, common), width=width, separate=separate)
+        self.decoder = nets.decoder(
+            net, spec.shape, salient + common, width=width, likelihood=likelihood, sigma=sigma, learn_sigma=learn_sigma
+        )
 
     def losses(self, batch: TargetBackground, step: int) -> dict[str, Loss]:
         bound = bound_terms(self.encoder, self.decoder, batch, self.salient)

@@ -38,10 +38,13 @@ class SRbVAE(Method[TargetBackground]):
         beta: weight of the KL
         common: number of dimensions of z
         salient: number of dimensions of s
+        separate: encode s and z by two networks that share no weights, not by one
         net: networks of encoder and decoder
         width: channels of the first convolution; dense layers have 16 and 8 times as many units
         critic_width: units in each of the last two hidden layers of a discriminator
         likelihood: distribution of the pixels given the code
+        sigma: standard deviation of the gaussian likelihood, at first where it is learnt
+        learn_sigma: learn the standard deviation, one number for all pixels
         lr: learning rate of Adam for encoder and decoder
         critic_lr: learning rate of the discriminators' Adam
     """
@@ -54,10 +57,13 @@ class SRbVAE(Method[TargetBackground]):
         beta: Weight = 2.0,
         common: Size = 16,
         salient: Size = 8,
+        separate: bool = False,
         net: Literal["conv", "mlp", "dense", "contrast"] = "contrast",
         width: Size = 32,
         critic_width: Size = 256,
         likelihood: Literal["bernoulli", "gaussian"] = "gaussian",
+        sigma: Rate = 0.1,
+        learn_sigma: bool = False,
         lr: Rate = 1e-3,
         critic_lr: Rate = 1e-4,
     ) -> None:
@@ -65,8 +71,10 @@ class SRbVAE(Method[TargetBackground]):
         self.lambda_sym, self.beta, self.critic_lr = lambda_sym, beta, critic_lr
         self.salient, self.common = salient, common
         self.blocks = {"s": salient, "z": common}
-        self.encoder = nets.encoder(net, spec.shape, 2 * (salient + common), width=width)
-        self.decoder = nets.decoder(net, spec.shape, salient + common, width=width, likelihood=likelihood)
+        self.encoder = nets.block_encoder(net, spec.shape, (salient, common), width=width, separate=separate)
+        self.decoder = nets.decoder(
+            net, spec.shape, salient + common, width=width, likelihood=likelihood, sigma=sigma, learn_sigma=learn_sigma
+        )
         self.target = JointCritic(net, spec.shape, salient + common, width=width, hidden=critic_width)
         self.background = JointCritic(net, spec.shape, common, width=width, hidden=critic_width)
 

@@ -56,9 +56,12 @@ class SwapVAE(Method[Pairs]):
         contrast_of: codes that the contrastive loss sees, the posterior's mean or a sample
         predictive: number of dimensions of p; 0 for pure disentanglement
         nuisance: number of dimensions of n
+        separate: encode p and n by two networks that share no weights, not by one
         net: networks of encoder and decoder
         width: channels of the first convolution
         likelihood: distribution of the pixels given the code
+        sigma: standard deviation of the gaussian likelihood, at first where it is learnt
+        learn_sigma: learn the standard deviation, one number for all pixels
         lr: learning rate of Adam
         classifier_lr: learning rate of the classifier's Adam
     """
@@ -81,9 +84,12 @@ class SwapVAE(Method[Pairs]):
         contrast_of: Literal["mean", "sample"] = "mean",
         predictive: Count = 10,
         nuisance: Size = 10,
+        separate: bool = False,
         net: Literal["conv", "mlp", "dense", "contrast"] = "conv",
         width: Size = 32,
         likelihood: Literal["bernoulli", "gaussian"] = "bernoulli",
+        sigma: Rate = 0.1,
+        learn_sigma: bool = False,
         lr: Rate = 1e-3,
         classifier_lr: Rate = 1e-2,
     ) -> None:
@@ -99,8 +105,16 @@ class SwapVAE(Method[Pairs]):
         self.temperature, self.contrast_of, self.classifier_lr = temperature, contrast_of, classifier_lr
         self.predictive = predictive
         self.blocks = {"p": predictive, "n": nuisance} if predictive else {"n": nuisance}
-        self.encoder = nets.encoder(net, spec.shape, 2 * (predictive + nuisance), width=width)
-        self.decoder = nets.decoder(net, spec.shape, predictive + nuisance, width=width, likelihood=likelihood)
+        self.encoder = nets.block_encoder(net, spec.shape, (predictive, nuisance), width=width, separate=separate)
+        self.decoder = nets.decoder(
+            net,
+            spec.shape,
+            predictive + nuisance,
+            width=width,
+            likelihood=likelihood,
+            sigma=sigma,
+            learn_sigma=learn_sigma,
+        )
         self.classifier = LinearOnDirection(predictive, spec.classes) if predictive else None
 
     def groups(self) -> dict[str, Group]:

@@ -43,6 +43,8 @@ class VFAE(Method[Labelled]):
         net: networks of encoder and decoder
         width: channels of the first convolution
         likelihood: distribution of the pixels given the code
+        sigma: standard deviation of the gaussian likelihood, at first where it is learnt
+        learn_sigma: learn the standard deviation, one number for all pixels
         lr: learning rate of Adam
     """
 
@@ -59,6 +61,8 @@ class VFAE(Method[Labelled]):
         net: Literal["conv", "mlp", "dense", "contrast"] = "conv",
         width: Size = 32,
         likelihood: Literal["bernoulli", "gaussian"] = "bernoulli",
+        sigma: Rate = 0.1,
+        learn_sigma: bool = False,
         lr: Rate = 1e-3,
     ) -> None:
         super().__init__(spec, lr=lr)
@@ -67,7 +71,9 @@ class VFAE(Method[Labelled]):
         self.alpha, self.beta, self.features, self.bandwidth = alpha, beta, features, bandwidth
         self.encoder = nets.encoder(net, spec.shape, 2 * latents, width=width)
         inputs = latents + sum(spec.nuisances)
-        self.decoder = nets.decoder(net, spec.shape, inputs, width=width, likelihood=likelihood)
+        self.decoder = nets.decoder(
+            net, spec.shape, inputs, width=width, likelihood=likelihood, sigma=sigma, learn_sigma=learn_sigma
+        )
         self.to_z2 = dense(latents + spec.classes, hidden, 2 * latents)
         self.to_z1 = dense(latents + spec.classes, hidden, 2 * latents)
         self.classifier = nn.Linear(latents, spec.classes)

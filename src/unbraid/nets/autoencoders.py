@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from itertools import pairwise
 
 import torch
@@ -14,7 +15,7 @@ from unbraid.nets.layers import Shape, channels_last, dense, group_norm, halving
 
 LIKELIHOODS = ("bernoulli", "gaussian")
 NETS = ("conv", "mlp", "dense", "contrast")
-GAUSSIAN_SCALE = 0.1  # standard deviation of the gaussian likelihood, for images in [0, 1]
+GAUSSIAN_SCALE = 0.1  # standard deviation of the gaussian likelihood unless another is given, for images in [0, 1]
 
 
 def encoder(net: str, shape: Shape, outputs: int, *, width: int) -> nn.Module:
@@ -46,9 +47,27 @@ def encoder(net: str, shape: Shape, outputs: int, *, width: int) -> nn.Module:
     raise unknown("network", net, NETS)
 
 
-def decoder(net: str, shape: Shape, inputs: int, *, width: int, likelihood: str) -> Decoder:
+def block_encoder(net: str, shape: Shape, blocks: tuple[int, int], *, width: int, separate: bool) -> nn.Module:
+    """Images [b, c, h, w] -> means of two blocks, then their log variances, [b, 2 d]; two networks where `separate`."""
+    if not separate or 0 in blocks:
+        return encoder(net, shape, 2 * sum(blocks), width=width)
+    first, second = (encoder(net, shape, 2 * size, width=width) for size in blocks)
+    return SeparateEncoders(first, second)
+
+
+def decoder(
+    net: str,
+    shape: Shape,
+    inputs: int,
+    *,
+    width: int,
+    likelihood: str,
+    sigma: float = GAUSSIAN_SCALE,
+    learn_sigma: bool = False,
+) -> Decoder:
     """Codes [b, inputs] -> images [b, c, h, w]; the mirror image of the encoder."""
     net = _for_features(net, shape)
+    ending = partial(Decoder, likelihood=likelihood, sigma=sigma, learn_sigma=learn_sigma)
     if net == "conv":
         channels, side = halvings(shape, width)
         top = channels[-1]
@@ -57,30 +76,57 @@ def decoder(net: str, shape: Shape, inputs: int, *, width: int, likelihood: str)
         outputs = [*channels[-2::-1], shape[0]]
         for before, after in zip([top, *outputs], outputs, strict=False):
             layers += [nn.ConvTranspose2d(before, after, 4, 2, 1), nn.ReLU()]
-        return Decoder(channels_last(nn.Sequential(*layers[:-1])), likelihood)
+        return ending(channels_last(nn.Sequential(*layers[:-1])))
     if net == "mlp":
         layers = [*dense(inputs, 1200, 1200, math.prod(shape)), nn.Unflatten(1, shape)]
-        return Decoder(nn.Sequential(*layers), likelihood)
+        return ending(nn.Sequential(*layers))
     if net == "dense":
         layers = [*dense(inputs, 8 * width, 16 * width, math.prod(shape)), nn.Unflatten(1, shape)]
-        return Decoder(nn.Sequential(*layers), likelihood)
+        return ending(nn.Sequential(*layers))
     if net == "contrast":
-        return Decoder(channels_last(nn.Sequential(*_contrast_up(shape, inputs, width))), likelihood)
+        return ending(channels_last(nn.Sequential(*_contrast_up(shape, inputs, width))))
     raise unknown("network", net, NETS)
+
+
+class SeparateEncoders(nn.Module):
+    """An encoder for each of two blocks of a Gaussian code, which share no weights."""
+
+    def __init__(self, first: nn.Module, second: nn.Module) -> None:
+        super().__init__()
+        self.first, self.second = first, second
+
+    def forward(self, x: Tensor) -> Tensor:
+        """[b, c, h, w] -> [b, 2 d], the means of both blocks and then the log variances of both"""
+        parts = [network(x).chunk(2, -1) for network in (self.first, self.second)]
+        means, log_variances = zip(*parts, strict=True)
+        return torch.cat([*means, *log_variances], -1)
 
 
 class Decoder(nn.Module):
     """A network and the meaning of its output.
 
     bernoulli: the logit of a Bernoulli distribution for each pixel value.
-    gaussian: the logit of the mean of a Gaussian with standard deviation GAUSSIAN_SCALE.
+    gaussian: the logit of the mean of a Gaussian with standard deviation `sigma`, which is one
+        number for all pixels: fixed, or learnt with the other weights from `sigma` on.
     """
 
-    def __init__(self, net: nn.Module, likelihood: str) -> None:
+    log_sigma: nn.Parameter | None
+
+    def __init__(
+        self, net: nn.Module, likelihood: str, sigma: float = GAUSSIAN_SCALE, learn_sigma: bool = False
+    ) -> None:
         super().__init__()
         if likelihood not in LIKELIHOODS:
             raise unknown("likelihood", likelihood, LIKELIHOODS)
-        self.net, self.likelihood = net, likelihood
+        if learn_sigma and likelihood != "gaussian":
+            raise UserError(f"learn_sigma needs the gaussian likelihood: {likelihood} has no standard deviation")
+        self.net, self.likelihood, self.given = net, likelihood, sigma
+        self.log_sigma = nn.Parameter(torch.tensor(math.log(sigma))) if learn_sigma else None
+
+    @property
+    def sigma(self) -> float:
+        """The standard deviation of the gaussian likelihood, as it was given or as it has been learnt."""
+        return self.given if self.log_sigma is None else self.log_sigma.exp().item()
 
     def forward(self, z: Tensor) -> Tensor:
         logits: Tensor = self.net(z)
@@ -98,8 +144,11 @@ class Decoder(nn.Module):
         """-log p(x|z), given the output of this decoder, in nats, summed over the image. [b]"""
         if self.likelihood == "bernoulli":
             return F.binary_cross_entropy_with_logits(logits, x, reduction="none").flatten(1).sum(1)
-        squares = ((x - torch.sigmoid(logits)) ** 2).flatten(1).sum(1) / (2 * GAUSSIAN_SCALE**2)
-        return squares + x[0].numel() * (math.log(GAUSSIAN_SCALE) + 0.5 * math.log(2 * math.pi))
+        squares = ((x - torch.sigmoid(logits)) ** 2).flatten(1).sum(1)
+        if self.log_sigma is not None:
+            normaliser = x[0].numel() * (self.log_sigma + 0.5 * math.log(2 * math.pi))
+            return squares * (-2 * self.log_sigma).exp() / 2 + normaliser
+        return squares / (2 * self.given**2) + x[0].numel() * (math.log(self.given) + 0.5 * math.log(2 * math.pi))
 
     def divergence_of(self, logits: Tensor, reference: Tensor) -> Tensor:
         """KL(pixels under the output `reference` || pixels under the output `logits`), summed over the image. [b]"""

@@ -23,7 +23,7 @@ from unbraid.encode import BATCH, images
 from unbraid.maths import gaussian
 from unbraid.methods.contract import Method
 from unbraid.metrics.gaussian_total_correlation import gaussian_total_correlation
-from unbraid.nets.autoencoders import GAUSSIAN_SCALE
+from unbraid.nets.autoencoders import GAUSSIAN_SCALE, Decoder
 
 ACTIVE = 0.01  # nats
 
@@ -49,7 +49,7 @@ def unsupervised_quantities(method: Method[Any], table: Table, rows: Rows, *, se
             kl = torch.cat(each) + (kl if len(kl) else 0.0) if each else kl  # [latents of all blocks]
             picture = method.decode(blocks | drawn) if posterior else None
             if picture is not None:
-                nll = image_nll(picture, x, method.arguments.get("likelihood", "bernoulli")).double().sum().item()
+                nll = image_nll(picture, x, *_likelihood(method)).double().sum().item()
                 totals["reconstruction"] = totals.get("reconstruction", 0.0) + nll
             first = next(iter(blocks))
             means.append(blocks[first].cpu())
@@ -65,7 +65,15 @@ def unsupervised_quantities(method: Method[Any], table: Table, rows: Rows, *, se
     return found | {f"total_correlation.{name}": _total_correlation(p, seed) for name, p in correlations.items() if p}
 
 
-def image_nll(picture: Tensor, x: Tensor, likelihood: str) -> Tensor:
+def _likelihood(method: Method[Any]) -> tuple[str, float]:
+    """The distribution of the pixels and its standard deviation: those of the decoder, which may have learnt it."""
+    decoder, given = getattr(method, "decoder", None), method.arguments
+    if isinstance(decoder, Decoder):
+        return decoder.likelihood, decoder.sigma
+    return given.get("likelihood", "bernoulli"), given.get("sigma", GAUSSIAN_SCALE)
+
+
+def image_nll(picture: Tensor, x: Tensor, likelihood: str, sigma: float = GAUSSIAN_SCALE) -> Tensor:
     """-log p(x|z) in nats, summed over the image, from the expected image. [b, c, h, w] -> [b]
 
     A Bernoulli's logit is limited to 16.6, above which 1 - p is not a float32 any more.
@@ -73,8 +81,8 @@ def image_nll(picture: Tensor, x: Tensor, likelihood: str) -> Tensor:
     if likelihood == "bernoulli":
         picture = picture.clamp(torch.finfo(torch.float32).tiny, 1 - 2.0**-24)
         return F.binary_cross_entropy(picture, x, reduction="none").flatten(1).sum(1)
-    squares = ((x - picture) / GAUSSIAN_SCALE).square().flatten(1).sum(1) / 2
-    return squares + x[0].numel() * math.log(GAUSSIAN_SCALE * math.sqrt(2 * math.pi))
+    squares = ((x - picture) / sigma).square().flatten(1).sum(1) / 2
+    return squares + x[0].numel() * math.log(sigma * math.sqrt(2 * math.pi))
 
 
 def _total_correlation(parts: list[Tensor], seed: int) -> float | None:
