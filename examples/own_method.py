@@ -32,9 +32,6 @@ class SparseAutoencoder(Method[Images]):
     def encode(self, x: Tensor) -> dict[str, Tensor]:
         return {"z": self.encoder(x)}
 
-    def decode(self, blocks: dict[str, Tensor]) -> Tensor:
-        return self.decoder.mean(blocks["z"])
-
 
 data = unbraid.load_data("dsprites", size=32)
 method = SparseAutoencoder(data.spec, weight=0.5)
