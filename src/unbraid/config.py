@@ -1,7 +1,8 @@
 """The constructor is the configuration: signatures are read, values checked against them, and arguments remembered.
 
 A limit stands beside its argument as an annotation: `latents: Size = 10`, `crop: Annotated[int, Within(1, 178)] = 148`.
-An argument that names a file or folder is a `FilePath`, which is kept as an absolute path. Annotations are read as
+An argument that names a file or folder is a `FilePath`, which is kept as an absolute path; `FilePaths` are several of
+them, separated by commas. Annotations are read as
 text, so that a signature can be read from the source without importing it.
 """
 
@@ -62,10 +63,12 @@ Weight = Annotated[float, AtLeast(0)]
 Rate = Annotated[float, MoreThan(0)]
 Share = Annotated[float, Within(0, 1)]
 FilePath = Annotated[str, "a file or folder"]
+FilePaths = Annotated[str, "files or folders, separated by commas"]
 ALIASES = {"Size": Size, "Count": Count, "Weight": Weight, "Rate": Rate, "Share": Share}
 LIMITED: dict[str, tuple[str, Limit]] = {
     name: (kind.__name__, limit) for name, alias in ALIASES.items() for kind, limit in [get_args(alias)]
 }
+PATHS = ("FilePath", "FilePaths")
 LIMITS = {"AtLeast": AtLeast, "MoreThan": MoreThan, "Within": Within}
 INLINE = re.compile(r"Annotated\[(int|float), (AtLeast|MoreThan|Within)\((.*)\)\]")
 PLAIN: dict[str, type] = {"int": int, "float": float, "str": str, "bool": bool}
@@ -113,15 +116,10 @@ class Argument:
 
     def absolute(self, value: Any) -> Any:
         """A path as an absolute one, so that it means the same from any working directory; all else as it is."""
-        if _split(self.annotation)[0] != "FilePath" or not isinstance(value, str | Path):
+        kind = _split(self.annotation)[0]
+        if kind not in PATHS or not isinstance(value, str | Path):
             return value
-        text = str(value)
-        if not text or "://" in text:
-            return text
-        path = Path(text)
-        with suppress(RuntimeError):  # '~name' of a user who does not exist
-            path = path.expanduser()
-        return str(path.resolve() if ".." in path.parts else path.absolute())
+        return ",".join(map(_absolute, split_paths(str(value)) if kind == "FilePaths" else [str(value)]))
 
     def converted(self, value: Any, owner: str) -> Any:
         """The value in its declared type, so that beta=4 and beta=4.0 are the same run; refuses what does not fit."""
@@ -136,6 +134,11 @@ class Argument:
         if kind in PLAIN and type(value) is not PLAIN[kind]:
             raise UserError(f"{self.name} of {owner} must be {'an' if kind == 'int' else 'a'} {kind}, not {value!r}")
         return value
+
+
+def split_paths(text: str) -> list[str]:
+    """The paths that are separated by commas; one where a file of the whole name exists."""
+    return [text] if Path(text).expanduser().exists() else [part.strip() for part in text.split(",")]
 
 
 def plain(value: Any) -> Any:
@@ -231,7 +234,16 @@ def _limited(kind: str) -> tuple[str, Limit | None]:
         return LIMITED[kind]
     if inline := INLINE.fullmatch(kind):
         return inline[1], LIMITS[inline[2]](*map(float, inline[3].split(",")))
-    return ("str" if kind == "FilePath" else kind), None
+    return ("str" if kind in PATHS else kind), None
+
+
+def _absolute(text: str) -> str:
+    if not text or "://" in text:
+        return text
+    path = Path(text)
+    with suppress(RuntimeError):  # '~name' of a user who does not exist
+        path = path.expanduser()
+    return str(path.resolve() if ".." in path.parts else path.absolute())
 
 
 def _meanings(doc: str) -> dict[str, str]:

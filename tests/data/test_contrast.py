@@ -13,7 +13,7 @@ from PIL import Image
 from unbraid.data.batch import TargetBackground
 from unbraid.data.compose import digits
 from unbraid.data.compose.photographs import GreyPhotographs
-from unbraid.data.compose.texture import cut_squares
+from unbraid.data.compose.texture import Patches, cut_squares
 from unbraid.data.samplers import sampler
 from unbraid.data.sets.affectnet_emotions import AffectNetEmotions
 from unbraid.data.sets.celeba import ATTRIBUTES, CelebA
@@ -72,6 +72,65 @@ def test_target_and_background_come_from_disjoint_halves(tmp_path: Path) -> None
     grass = table.behind.images(np.arange(len(table)))
     assert grass.max() < 128 <= table.background.images(np.arange(500)).min()
     assert len(np.unique(grass, axis=0)) > 1000
+
+
+def test_without_halves_both_sets_come_from_all_of_the_texture(tmp_path: Path) -> None:
+    """A picture whose left half is dark: patches of both sets come from either half, at the corners that were drawn."""
+    file = texture(tmp_path / "t.png", channels=1)
+    table, pixels = GrassyMNIST(texture=file, halves=False, patches=500), np.asarray(Image.open(file))
+    assert table.background is not None
+    for part in (table.behind, table.background):
+        assert isinstance(part, Patches)
+        cut = part.images(np.arange(300))
+        assert 0.1 < (cut.max((1, 2, 3)) < 128).mean() < 0.5 and 0.1 < (cut.min((1, 2, 3)) >= 128).mean() < 0.5
+        for i in range(20):
+            top, left = (part.corners[i] * (np.array(pixels.shape) - 27)).astype(int)
+            np.testing.assert_array_equal(cut[i, 0], pixels[top : top + 28, left : left + 28])
+    narrow = np.zeros((90, 50), np.uint8)  # too narrow for halves
+    Image.fromarray(narrow).save(tmp_path / "narrow.png")
+    assert GrassyMNIST(texture=str(tmp_path / "narrow.png"), halves=False, per_class=1).shape == (1, 28, 28)
+
+
+def test_patches_come_from_all_textures(tmp_path: Path) -> None:
+    shades = {"a.png": 10, "b.png": 90, "c.jpg": 200}
+    (tmp_path / "more").mkdir()
+    (tmp_path / "more" / "notes.txt").write_text("no picture")
+    for name, shade in shades.items():
+        Image.fromarray(np.full((60, 80 + shade, 3), shade, np.uint8)).save(tmp_path / "more" / name)
+    folder, files = str(tmp_path / "more"), ",".join(str(tmp_path / "more" / name) for name in shades)
+    for given in (folder, files):
+        table = GrassyMNIST(texture=given, patches=3000, per_class=100)
+        assert table.arguments["texture"] == given and table.shape == (3, 28, 28)
+        for part in (table.behind, table.background):
+            assert part is not None
+            found = part.images(np.arange(len(part))).reshape(len(part), -1)
+            values, counts = np.unique(found[:, 0], return_counts=True)
+            assert (found == found[:, :1]).all() and values.tolist() == [10, 90, 200]
+            np.testing.assert_allclose(counts / len(part), 1 / 3, atol=0.06)  # each as often, whatever its size
+    one = texture(tmp_path / "grey.png", channels=1)
+    mixed = GrassyMNIST(texture=f"{one},{tmp_path / 'more' / 'b.png'}", per_class=50)
+    assert mixed.shape == (1, 28, 28)  # all are grey if one is
+    rows = np.array([5, 400, 5, 3, 77, 78])  # each row has its own patch, whatever it is drawn with
+    alone = [mixed.behind.images(rows[i : i + 1]) for i in range(len(rows))]
+    np.testing.assert_array_equal(mixed.behind.images(rows), np.concatenate(alone))
+    (tmp_path / "none").mkdir()
+    with pytest.raises(UserError, match=r"none has no image in it"):
+        GrassyMNIST(texture=str(tmp_path / "none"))
+
+
+def test_the_default_cuts_the_patches_that_it_always_cut(tmp_path: Path) -> None:
+    """One picture, its halves: digits, then the corners of targets, then those of backgrounds, in this order."""
+    file = texture(tmp_path / "t.png", channels=1)
+    table, pixels = GrassyMNIST(texture=file, per_class=7, patches=9), np.asarray(Image.open(file))
+    labels, rng = digits.load()[1], np.random.default_rng(0)
+    for y in range(10):
+        rng.permutation(np.flatnonzero(labels == y))
+    corners = rng.random((70, 2), np.float32), rng.random((9, 2), np.float32)
+    for part, where, half in zip(
+        (table.behind, table.background), corners, (pixels[:, :70], pixels[:, 70:]), strict=True
+    ):
+        assert part is not None
+        np.testing.assert_array_equal(part.images(np.arange(9)), cut_squares(half[None], where[:9], 28))
 
 
 def test_patches_reach_every_corner_of_a_picture() -> None:

@@ -6,6 +6,8 @@ import pytest
 import torch
 
 from tests.methods.two_sets import B, Told, batch, build, loss, told
+from unbraid.data.batch import TargetBackground
+from unbraid.maths.transport import squared_w2
 from unbraid.methods.salient_vae import SalientVAE
 
 
@@ -58,3 +60,46 @@ def test_a_decoder_takes_salient_before_common() -> None:
         assert torch.equal(torch.cat([blocks["s"], blocks["z"]], 1), mu)
         torch.testing.assert_close(method.decode(blocks), method.decoder.mean(mu))
     assert list(blocks) == ["s", "z"]
+
+
+def test_transport_of_means_does_not_see_the_noise() -> None:
+    """Means of one set are those of the other in another order and moved: the square of the shift."""
+    method, shift = (
+        build(SalientVAE, lambda_s=0.0, lambda_z=5.0, transport="means"),
+        torch.tensor([1.0, -2.0, 0.5, 0.0]),
+    )
+    mu, log_var = torch.randn(2 * B, 7), torch.full((2 * B, 7), 2.0)
+    mu[B:, 3:] = mu[torch.randperm(B), 3:] + shift
+    method.encoder = Told(torch.cat([mu, log_var], 1))
+    found = loss(method)["model"]
+    assert found.terms["w2"].item() == pytest.approx(5.25, rel=1e-4)
+    without = build(SalientVAE, lambda_s=0.0, lambda_z=0.0, transport="means")
+    without.encoder = method.encoder
+    (difference,) = torch.autograd.grad(found.value - loss(without)["model"].value, method.encoder.outputs)
+    torch.testing.assert_close(difference[:B, 3:7], (-2 * 5 * shift / B).expand(B, 4), rtol=1e-3, atol=1e-3)
+    assert difference[:, 7:].abs().max() < 1e-3  # the log variances have no part in it
+    assert (
+        loss(build(SalientVAE))["model"].terms["w2"]
+        == loss(build(SalientVAE, transport="samples"))["model"].terms["w2"]
+    )
+
+
+def test_means_see_what_samples_cannot() -> None:
+    """z of targets is +-0.8 with variance 0.36, that of backgrounds 0 with variance 1: alike in mean and variance.
+
+    W2 between the mixtures is small beside that between the means, 0.8^2 in each of four dimensions.
+    """
+    many = 600
+    found = {}
+    for transport in ("samples", "means"):
+        method = build(SalientVAE, transport=transport)
+        mu, log_var = torch.zeros(2 * many, 7), torch.zeros(2 * many, 7)
+        mu[:many, 3:] = 0.8 * torch.randint(0, 2, (many, 4), generator=torch.Generator().manual_seed(0)).mul(2).sub(1)
+        log_var[:many, 3:] = math.log(1 - 0.8**2)
+        method.encoder = Told(torch.cat([mu, log_var], 1))
+        x = torch.zeros(many, *batch().target.shape[1:])
+        of = TargetBackground(torch.arange(many), x, x)
+        found[transport] = loss(method, of)["model"].terms["w2"].item()
+    assert found["means"] == pytest.approx(4 * 0.8**2, rel=1e-5)
+    null = squared_w2(*torch.randn(2, many, 4, generator=torch.Generator().manual_seed(1))).item()
+    assert found["samples"] < null + 0.15 < 0.5 * found["means"]

@@ -5,8 +5,9 @@
     L_VAE + lambda_s E_y[ |mu_s(y)|^2 + |sigma_s(y)|^2 ] + lambda_z W2^2(q(z of targets), q(z of backgrounds))
 
 L_VAE is in `rb_vae`. The first penalty stands for KL(q(s|y) || Dirac at 0), which is infinite; it is the squared
-Wasserstein distance between the same two. The second is exact optimal transport between the sampled codes of a batch,
-its plan held fixed in the gradient. lambda_z = 0 is Eq. 7; with lambda_s = 0 as well it is `rb_vae`.
+Wasserstein distance between the same two. The second is exact optimal transport between the codes of a batch, its
+plan held fixed in the gradient: between samples of the posteriors or between their means (`transport`; the paper's
+words allow both). lambda_z = 0 is Eq. 7; with lambda_s = 0 as well it is `rb_vae`.
 
 Differs from the paper: lambda_s is 10, where the paper says "large"; sigma is read as the standard deviation (Lemma 1).
 """
@@ -30,6 +31,7 @@ class SalientVAE(Method[TargetBackground]):
     Args:
         lambda_s: weight of the size of the salient code of backgrounds
         lambda_z: weight of the distance between the common codes of the two sets; 0 is Eq. 7
+        transport: common codes between which the distance is taken, samples of the posteriors or their means
         beta: weight of the KL
         common: number of dimensions of z
         salient: number of dimensions of s
@@ -48,6 +50,7 @@ class SalientVAE(Method[TargetBackground]):
         *,
         lambda_s: Weight = 10.0,
         lambda_z: Weight = 1.0,
+        transport: Literal["samples", "means"] = "samples",
         beta: Weight = 2.0,
         common: Size = 16,
         salient: Size = 8,
@@ -61,6 +64,7 @@ class SalientVAE(Method[TargetBackground]):
     ) -> None:
         super().__init__(spec, lr=lr)
         self.lambda_s, self.lambda_z, self.beta, self.salient = lambda_s, lambda_z, beta, salient
+        self.transport = transport
         self.blocks = {"s": salient, "z": common}
         self.encoder = nets.block_encoder(net, spec.shape, (salient, common), width=width, separate=separate)
         self.decoder = nets.decoder(
@@ -71,6 +75,7 @@ class SalientVAE(Method[TargetBackground]):
         bound = bound_terms(self.encoder, self.decoder, batch, self.salient)
         l_vae = bound.rec + self.beta * bound.kl
         salience = squared_w2_to_zero(bound.mu_s_y, bound.log_var_s_y).sum(-1).mean()
-        w2 = squared_w2(bound.z_x, bound.z_y)
+        of_means = self.transport == "means"
+        w2 = squared_w2(*((bound.mu_z_x, bound.mu_z_y) if of_means else (bound.z_x, bound.z_y)))
         loss = l_vae + self.lambda_s * salience + self.lambda_z * w2
         return {"model": minimise(loss, rec=bound.rec, kl=bound.kl, salience=salience, w2=w2)}

@@ -26,6 +26,8 @@ class BoundTerms:
     s_x: Tensor  # [b, salient] sampled salient codes of targets
     z_x: Tensor  # [b, common] sampled common codes of targets
     z_y: Tensor  # [b, common] sampled common codes of backgrounds
+    mu_z_x: Tensor  # [b, common] means of the common posterior of targets
+    mu_z_y: Tensor  # [b, common] means of the common posterior of backgrounds
     mu_s_y: Tensor  # [b, salient] salient posterior of backgrounds, which L_VAE does not constrain
     log_var_s_y: Tensor
 
@@ -44,6 +46,8 @@ def bound_terms(encoder: nn.Module, decoder: Decoder, batch: TargetBackground, s
         s_x=code[:b, :salient],
         z_x=code[:b, salient:],
         z_y=code[b:, salient:],
+        mu_z_x=mu[:b, salient:],
+        mu_z_y=mu[b:, salient:],
         mu_s_y=mu[b:, :salient],
         log_var_s_y=log_var[b:, :salient],
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,8 @@ from numpy.typing import NDArray
 from unbraid import machine
 from unbraid.data.table import Bytes, Rows, Table
 from unbraid.errors import UserError
+
+SUFFIXES = (".png", ".jpg", ".jpeg", ".bmp", ".tif", ".tiff", ".webp")  # of the images in a folder of textures
 
 
 def sklearn_photograph(name: str) -> Path:
@@ -53,20 +56,49 @@ def enlarged(picture: Bytes, times: int) -> Bytes:
     return np.stack([np.asarray(Image.fromarray(c).resize(size, Image.Resampling.BICUBIC)) for c in picture])
 
 
+def pictures(paths: Sequence[str], *, least: int = 1) -> list[Bytes]:
+    """The images of files, and of folders in the order of their names, as they are; all grey if one of them is."""
+    found = [any_picture(file, least=least) for path in paths for file in _files(Path(path).expanduser())]
+    return [_grey(picture) for picture in found] if any(len(picture) == 1 for picture in found) else found
+
+
 class Patches(Table):
-    """Squares of an image [c, h, w], with their corners in [0, 1)^2, [n, 2]."""
+    """Squares of images [c, h, w], with their corners in [0, 1)^2, [n, 2], and the number of the image of each, [n]."""
 
     name = "patches"
 
-    def __init__(self, picture: Bytes, side: int, corners: NDArray[np.float32]) -> None:
-        self.picture, self.corners = picture, corners
-        self.shape = (len(picture), side, side)
+    def __init__(
+        self, pictures: Sequence[Bytes], side: int, corners: NDArray[np.float32], chosen: NDArray[np.int64]
+    ) -> None:
+        self.pictures, self.corners, self.chosen = pictures, corners, chosen
+        self.shape = (len(pictures[0]), side, side)
 
     def __len__(self) -> int:
         return len(self.corners)
 
     def images(self, rows: Rows) -> Bytes:
-        return cut_squares(self.picture, self.corners[rows], self.shape[1])
+        found = np.empty((len(rows), *self.shape), np.uint8)
+        for number, picture in enumerate(self.pictures):
+            of_it = self.chosen[rows] == number
+            found[of_it] = cut_squares(picture, self.corners[rows[of_it]], self.shape[1])
+        return found
+
+
+def _files(path: Path) -> list[Path]:
+    if not path.is_dir():
+        return [path]
+    found = sorted(file for file in path.iterdir() if file.suffix.lower() in SUFFIXES)
+    if not found:
+        raise UserError(f"{path} has no image in it: textures are files that end with {', '.join(SUFFIXES)}")
+    return found
+
+
+def _grey(picture: Bytes) -> Bytes:
+    from PIL import Image
+
+    if len(picture) == 1:
+        return picture
+    return np.asarray(Image.fromarray(np.ascontiguousarray(np.moveaxis(picture, 0, -1))).convert("L"))[None]
 
 
 def _read(path: Path, mode: str, within: tuple[int, int] | None, least: int) -> Bytes:

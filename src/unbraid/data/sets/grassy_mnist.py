@@ -2,8 +2,9 @@
 
 Grassy MNIST of Abid and Zou (2019), as used for contrastive disentanglement with a Wasserstein term (section 4): with
 a patch y and a digit t in [0, 1], linear x = rho y + (1 - rho) t; non-linear x = 1[y > 0.3] (rho y + (1 - rho) t).
-Differs from the paper: patches come from one image that you give instead of ImageNet's grass; those of the target
-and those of the background come from different halves of it.
+Differs from the paper: patches come from images that you give instead of ImageNet's grass; those of the target and
+those of the background come from different halves of each, which tells the sets apart where the halves differ. With
+`halves` off both come from all of it, as in the paper.
 """
 
 from __future__ import annotations
@@ -15,9 +16,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from unbraid.config import Count, FilePath, Share, Size
+from unbraid.config import Count, FilePaths, Share, Size, split_paths
 from unbraid.data.compose import digits
-from unbraid.data.compose.texture import Patches, any_picture, enlarged, sklearn_photograph
+from unbraid.data.compose.texture import Patches, enlarged, pictures, sklearn_photograph
 from unbraid.data.io.paths import data_root
 from unbraid.data.table import Bytes, Factor, Rows, Table, Values
 
@@ -26,12 +27,13 @@ THRESHOLD = 0.3
 
 
 class GrassyMNIST(Table):
-    """Rows are digits on patches of the left half of a texture; `background` has patches of its right half.
+    """Rows are digits on patches of a texture; `background` has patches without digits.
 
     Args:
-        texture: file with the image; empty: grass.png in the data root, else a photograph from scikit-learn
+        texture: image files or folders, separated by commas; empty: grass.png in the data root, else a photograph
         combine: linear or nonlinear
         ratio: rho, the share of the patch in the sum
+        halves: cut patches of targets from the left half of the texture, of backgrounds from the right; else from all
         zoom: factor by which the texture is enlarged before patches are cut: fine grass is noise to a few latents
         per_class: largest number of target rows of each digit
         patches: number of rows of the background
@@ -46,17 +48,22 @@ class GrassyMNIST(Table):
     def __init__(
         self,
         *,
-        texture: FilePath = "",
+        texture: FilePaths = "",
         combine: Literal["linear", "nonlinear"] = "linear",
         ratio: Share = 0.5,
+        halves: bool = True,
         zoom: Size = 1,
         per_class: Size = 4986,
         patches: Size = 4986,
         draw: Count = 0,
     ) -> None:
-        picture = enlarged(any_picture(texture or _grass(), least=2 * SIDE), zoom)  # [c, h, w]
-        middle = picture.shape[2] // 2
-        self.shape = (len(picture), SIDE, SIDE)
+        files = split_paths(texture or str(_grass()))
+        grass = [
+            enlarged(picture, zoom) for picture in pictures(files, least=2 * SIDE if halves else SIDE)
+        ]  # [c, h, w]
+        left = [picture[:, :, : picture.shape[2] // 2] for picture in grass] if halves else grass
+        right = [picture[:, :, picture.shape[2] // 2 :] for picture in grass] if halves else grass
+        self.shape = (len(grass[0]), SIDE, SIDE)
         self.linear, self.ratio = combine == "linear", ratio
         rng = np.random.default_rng(draw)
         images, labels, *_ = digits.load()
@@ -64,8 +71,10 @@ class GrassyMNIST(Table):
         chosen = np.concatenate([rng.permutation(np.flatnonzero(labels == y))[:per_class] for y in range(10)])
         self.digits: Bytes = images[chosen]
         self.labels: NDArray[np.int64] = labels[chosen]
-        self.behind = Patches(picture[:, :, :middle], SIDE, rng.random((len(self.labels), 2), np.float32))
-        self.background = Patches(picture[:, :, middle:], SIDE, rng.random((patches, 2), np.float32))
+        corners = [rng.random((count, 2), np.float32) for count in (len(self.labels), patches)]
+        chosen = [rng.integers(len(grass), size=len(corner)) for corner in corners]  # each picture as often
+        self.behind = Patches(left, SIDE, corners[0], chosen[0])
+        self.background = Patches(right, SIDE, corners[1], chosen[1])
 
     def __len__(self) -> int:
         return len(self.labels)
