@@ -22,9 +22,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.fixture(autouse=True, scope="session")
 def data_root_of_the_tests(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """No test reads or fills the data root of whoever runs it."""
+    """No test reads or fills the data root or the cache of whoever runs it."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("UNBRAID_DATA", str(tmp_path_factory.mktemp("data")))
+        patch.setenv("UNBRAID_CACHE", str(tmp_path_factory.mktemp("cache")))
         yield
 
 
@@ -39,7 +40,7 @@ def shared() -> Path:
 
 @pytest.fixture
 def shared_data(shared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A data root with the shared files, in which data sets may be rendered."""
+    """A data root with the shared files."""
     root = tmp_path / "root"
     root.mkdir()
     for path in (shared / "data").iterdir():

@@ -15,6 +15,7 @@ from unbraid.api import load_run
 from unbraid.data.batch import Batch
 from unbraid.data.samplers import sampler
 from unbraid.encode import images
+from unbraid.errors import UserError
 from unbraid.methods.contract import Method
 from unbraid.train.fit import Trainer, fit
 
@@ -115,6 +116,7 @@ def test_a_decoder_draws_images(name: str) -> None:
     x = images(method, TABLE, batch_rows(TABLE, 5))
     with torch.no_grad():
         drawn = method.decode(method.encode(x))
+    assert method.has_decoder == (drawn is not None)
     if drawn is not None:
         assert drawn.shape == x.shape
         assert 0 <= drawn.min() <= drawn.max() <= 1
@@ -137,6 +139,16 @@ def test_saved_and_loaded_codes_are_equal(name: str, tmp_path: Path) -> None:
 def test_an_unknown_argument_fails_at_once(name: str) -> None:
     with pytest.raises(TypeError, match="no_such_argument"):
         build(name, no_such_argument=1)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_number_has_a_limit_and_what_lies_beyond_is_refused(name: str) -> None:
+    arguments = catalogue.find("methods", name).arguments
+    numbers = [a for a in arguments if a.type.removesuffix(" | None") in ("int", "float")]
+    assert numbers
+    for argument in numbers:
+        with pytest.raises(UserError, match=f"^{argument.name} of {name} must be .*, not -4"):
+            build(name, **{argument.name: -4})
 
 
 @pytest.mark.parametrize("name", FALLING)

@@ -28,6 +28,7 @@ STAGES = [
     ["cli"],
 ]
 RANK = {name: rank for rank, stage in enumerate(STAGES) for name in stage}
+ENTRANCES = {"__init__", "__main__"}
 ROOT = Path(unbraid.__file__).parent
 
 
@@ -47,7 +48,7 @@ def stage_of(path: Path) -> str:
 
 
 def test_every_file_belongs_to_a_stage() -> None:
-    strangers = {stage_of(path) for path in ROOT.rglob("*.py")} - RANK.keys() - {"__init__"}
+    strangers = {stage_of(path) for path in ROOT.rglob("*.py")} - RANK.keys() - ENTRANCES
     assert not strangers
 
 
@@ -55,7 +56,7 @@ def test_imports_follow_the_flow() -> None:
     wrong = [
         f"{path.relative_to(ROOT)} imports {name}"
         for path in ROOT.rglob("*.py")
-        if stage_of(path) != "__init__"
+        if stage_of(path) not in ENTRANCES
         for name in imports(path)
         if RANK[name] > RANK[stage_of(path)] or (RANK[name] == RANK[stage_of(path)] and path.parent == ROOT)
     ]
@@ -65,3 +66,25 @@ def test_imports_follow_the_flow() -> None:
 def test_metrics_never_see_a_model_or_a_data_set() -> None:
     for path in (ROOT / "metrics").glob("*.py"):
         assert imports(path) <= {"errors", "config", "metrics"}, path.name
+
+
+BLOCKS = {"s", "z", "p", "n"}  # names of blocks, and what the arrays of blocks in a file begin with
+PREFIXES = ("codes_", "background_")
+MAY_NAME_BLOCKS = ("problems", "methods", "encode.py", "codes.py")
+
+
+def names_of_blocks(path: Path) -> list[str]:
+    """String constants of a file that are names of blocks, docstrings aside; 'background_color' is a factor."""
+    words = [n.value for n in ast.walk(ast.parse(path.read_text())) if isinstance(n, ast.Constant)]
+    strings = [word for word in words if isinstance(word, str) and word != "background_color"]
+    return [word for word in strings if word in BLOCKS or word.startswith(PREFIXES)]
+
+
+def test_blocks_are_named_by_problems_and_methods_alone() -> None:
+    strangers = {
+        str(path.relative_to(ROOT)): found
+        for path in ROOT.rglob("*.py")
+        if path.relative_to(ROOT).parts[0] not in MAY_NAME_BLOCKS and (found := names_of_blocks(path))
+    }
+    assert not strangers
+    assert names_of_blocks(ROOT / "problems" / "two_sets.py")  # the test sees them where they are

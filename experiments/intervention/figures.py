@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -10,25 +9,31 @@ from typing import Any
 import numpy as np
 import torch
 
-from unbraid import api
-from unbraid.encode import images, stops, to_bytes
+from unbraid.codes import read_codes
+from unbraid.encode import images, to_bytes
 from unbraid.figures.svg import sheet
+from unbraid.problems.plain import stops
+from unbraid.study.reproduce import Results
+from unbraid.train.load import load_data, load_run
 from unbraid.train.run import Run, write
+
+from .scores import runs
 
 QUANTILES = (0.1, 0.9)
 MOVED = "from its 10 % to its 90 % quantile"
 LABELS = ("intervention", "FactorVAE 40")
 
 
-def draw(found: Sequence[dict[str, Any]], out: Path, flowers: Path | None) -> list[tuple[str, str]]:
-    """Writes the pictures beside the page, of the runs with the best DCI and of flowers; gives captions and paths."""
-    folder = out / "intervention"
-    folder.mkdir(parents=True, exist_ok=True)
+def draw(r: Results, folder: Path) -> list[tuple[str, str]]:
+    """Writes the pictures into a folder beside the page, of the runs with the best DCI and of flowers.
+
+    Gives captions and paths.
+    """
     pictures: list[tuple[str, str]] = []
 
     def keep(name: str, caption: str, png: bytes) -> None:
         write(folder / f"{name}.png", png)
-        pictures.append((caption, f"intervention/{name}.png"))
+        pictures.append((caption, f"{folder.name}/{name}.png"))
 
     def look_at(run: Path, name: str, about: str) -> None:
         keep(f"traversals_{name}", f"{about}: originals, reconstructions, and each feature {MOVED}", traversals(run))
@@ -37,16 +42,15 @@ def draw(found: Sequence[dict[str, Any]], out: Path, flowers: Path | None) -> li
 
     for data in ("shapes3d", "cmnist"):
         for label in LABELS:
-            runs = [r for r in found if (r["label"], r["data"], r["correlated"]) == (label, data, True)]
-            if runs:
-                best = max(runs, key=lambda r: r["scores"]["dci"]["value"] or 0.0)
+            if found := runs(r, data, label, True):
+                best = max(found, key=lambda run: run.scores["dci"]["value"] or 0.0)
                 name = f"{label.lower().replace(' ', '_')}_{data}"
-                about = f"{label}, {data}, correlated, seed {best['seed']}"
-                heat = importances(best["scores"]["dci"])
+                about = f"{label}, {data}, correlated, seed {best.seed}"
+                heat = importances(best.scores["dci"])
                 keep(f"importance_{name}", f"{about}: importance of features for factors", heat)
-                look_at(Path(best["path"]), name, about)
-    if flowers:
-        look_at(flowers, "flowers", "photographs of flowers")
+                look_at(best.path, name, about)
+    for flowers in r.where(label="flowers"):
+        look_at(flowers.path, "flowers", "photographs of flowers")
     return pictures
 
 
@@ -64,18 +68,17 @@ def neighbours(arrays: dict[str, Any]) -> bytes:
 @torch.no_grad()
 def traversals(path: Path) -> bytes:
     """Originals, reconstructions, and each feature of the first image moved, one below the other, as a PNG file."""
-    run, method = Run(path), api.load_run(path)
-    data = api.load_data(run.plan.data, **run.plan.data_arguments)
-    arrays = run.arrays("codes.npz")
-    block = next(name.removeprefix("codes_") for name in arrays if name.startswith("codes_"))
-    codes = arrays[f"codes_{block}"]
-    units = arrays.get(f"units_{block}", np.arange(codes.shape[1]))
-    x = images(method, data.test or data, arrays["rows"][:9])
+    run, method = Run(path), load_run(path)
+    data = load_data(run.plan.data, **run.plan.data_arguments)
+    known = read_codes(run)
+    block, of = known.first, known.blocks[known.first]
+    units = np.arange(of.width) if of.units is None else of.units
+    x = images(method, data.test or data, known.rows[:9])
     code = method.encode(x)
     rows = [("originals", to_bytes(x)), ("reconstructions", _drawn(method, code))]
     for unit in np.unique(units):
         columns = np.flatnonzero(units == unit)
-        points = torch.as_tensor(stops(codes[:, columns], QUANTILES)).to(code[block])
+        points = torch.as_tensor(stops(of.codes[:, columns], QUANTILES)).to(code[block])
         moved = {name: value[:1].repeat(len(points), 1) for name, value in code.items()}
         moved[block][:, columns] = points
         rows.append((f"{block}{unit}", _drawn(method, moved)))

@@ -1,37 +1,23 @@
 """Disentanglement under correlated factors: "Unsupervised disentanglement learning by intervention".
 
-Plans the runs, trains what has not been trained, evaluates each once on held-out rows with independent factors, and
-writes intervention.md and intervention.json.
-
-MNIST is taken from the data root (UNBRAID_DATA); the geometries of 3D Shapes are rendered once and kept there. A folder
-`flowers` or a file flowers.zip there, with photographs, is learned from too and shown.
+Scores are taken on held-out rows with independent factors. A folder `flowers` or a file flowers.zip in the data root,
+with photographs, is learned from too and shown.
 """
 
 from __future__ import annotations
 
-import csv
-import json
-import time
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from itertools import chain
-from pathlib import Path
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
-import numpy as np
-import torch
-
-from unbraid import api
 from unbraid.data.io.paths import data_root
-from unbraid.metrics.model.contract import measure
-from unbraid.metrics.suite import entry
-from unbraid.reproduce.intervention_claims import record
-from unbraid.reproduce.results import publish
-from unbraid.reproduce.runs import commits, gather, need_mnist
-from unbraid.train.run import Run
+from unbraid.study.evaluation import Evaluation
+from unbraid.study.plan import Point, Study, chain, product
+
+needs = ("mnist",)
 
 SEEDS = (1, 2, 3)  # settings were chosen on seed 0
-BATCH, POINTS = 64, 5000
+BATCH = 64
 STEPS, FEWER = 2500, 1500
 CORRELATED = 0.2  # sigma
 INDEPENDENT = 1000.0  # sigma: all combinations are alike, with as many rows and the same rows held out as above
@@ -42,33 +28,37 @@ OURS: dict[str, Any] = {"width": 16, "critic_width": 16, "lambda_3": 0.1, **RATE
 COLOURS: dict[str, Any] = {**OURS, "lambda_2": 100.0, "lr": 2e-3, "decoder_lr": 2e-3}
 GAN: dict[str, Any] = {"width": 16, "contrast_from": 1000}
 BLOCKS: dict[str, Any] = {"features": 2, "dims": 16}
-VAES: dict[str, tuple[str, dict[str, Any]]] = {
-    "FactorVAE 10": ("factor_vae", {**FACTOR, "gamma": 10.0}),
-    "FactorVAE 40": ("factor_vae", {**FACTOR, "gamma": 40.0}),
-    "beta-TCVAE": ("beta_tcvae", {"width": 16, "lr": 1e-3}),
+VAES: dict[str, dict[str, Any]] = {
+    "FactorVAE 10": {"method": "factor_vae", **FACTOR, "gamma": 10.0},
+    "FactorVAE 40": {"method": "factor_vae", **FACTOR, "gamma": 40.0},
+    "beta-TCVAE": {"method": "beta_tcvae", "width": 16, "lr": 1e-3},
 }
-METHODS: dict[str, dict[str, tuple[str, dict[str, Any]]]] = {
-    "dsprites": {"intervention": ("intervention_ae", OURS), **VAES, "InfoGAN-CR": ("infogan_cr", GAN)},
-    "shapes3d": {
-        "intervention": ("intervention_ae", {**COLOURS, "lambda_3": 0.01, "weight_lr": 1e-5}),
+METHODS: dict[str, dict[str, dict[str, Any]]] = {
+    "dsprites": {
+        "intervention": {"method": "intervention_ae", **OURS},
         **VAES,
-        "InfoGAN-CR": ("infogan_cr", {**GAN, "codes": 6}),  # one for each factor
+        "InfoGAN-CR": {"method": "infogan_cr", **GAN},
+    },
+    "shapes3d": {
+        "intervention": {"method": "intervention_ae", **COLOURS, "lambda_3": 0.01, "weight_lr": 1e-5},
+        **VAES,
+        "InfoGAN-CR": {"method": "infogan_cr", **GAN, "codes": 6},  # one for each factor
     },
     "cmnist": {
-        "intervention": ("intervention_ae", {**COLOURS, **BLOCKS, "lambda_1": 1.0, "weight_lr": 5e-6}),
-        "FactorVAE 10": ("group_factor_vae", {**FACTOR, **BLOCKS, "gamma": 10.0}),
-        "FactorVAE 40": ("group_factor_vae", {**FACTOR, **BLOCKS, "gamma": 40.0}),
+        "intervention": {"method": "intervention_ae", **COLOURS, **BLOCKS, "lambda_1": 1.0, "weight_lr": 5e-6},
+        "FactorVAE 10": {"method": "group_factor_vae", **FACTOR, **BLOCKS, "gamma": 10.0},
+        "FactorVAE 40": {"method": "group_factor_vae", **FACTOR, **BLOCKS, "gamma": 40.0},
     },
 }
 SHORTER = {("dsprites", "intervention"), ("dsprites", "InfoGAN-CR"), ("shapes3d", "InfoGAN-CR")}
-LONGER = [  # set, method, sigma, steps
-    ("dsprites", "intervention", CORRELATED, 4 * FEWER),
-    ("cmnist", "intervention", CORRELATED, 3 * STEPS),
-    ("cmnist", "FactorVAE 10", INDEPENDENT, 4 * STEPS),
-    ("cmnist", "FactorVAE 10", CORRELATED, 4 * STEPS),
+MORE = [  # set, method, sigma, times as many steps
+    ("dsprites", "intervention", CORRELATED, 4),
+    ("cmnist", "intervention", CORRELATED, 3),
+    ("cmnist", "FactorVAE 10", INDEPENDENT, 4),
+    ("cmnist", "FactorVAE 10", CORRELATED, 4),
 ]
-WEAKER = {"cmnist": (0.4, 0.3)}  # sigma
-KEPT = ("cmnist",)
+WEAKER = (0.4, 0.3)  # sigma
+LONGER, KEPT = ", longer", ", kept"  # how the labels of runs end on which no claim stands
 FLOWERS: dict[str, Any] = {**OURS, "features": 3, "dims": 16, "lambda_1": 1.0, "lambda_2": 100.0}
 FLOWERS |= {"critic_layers": 2, "leak": 0.2}  # as in table 9
 DCI: dict[str, dict[str, Any]] = {  # random forests that predict a factor's number, depths as in the paper's appendix D
@@ -84,136 +74,63 @@ SAP: dict[str, dict[str, Any]] = {  # shape and digit are kinds, and hues of dig
 }
 
 
-@dataclass(frozen=True)
-class Setting:
-    """One run of the experiment."""
-
-    label: str
-    method: str
-    arguments: dict[str, Any]
-    data: str
-    sigma: float
-    seed: int
-    steps: int
-    begun: float | None = None  # sigma of the run of STEPS steps whose weights it begins with, in place of random ones
-
-    @property
-    def data_arguments(self) -> dict[str, Any]:
-        return {**DATA[self.data], "correlated": self.sigma}
-
-
-def settings() -> Iterator[Setting]:
-    """All runs, seed by seed."""
-    for seed in SEEDS:
-        for data in DATA:
-            for sigma in (INDEPENDENT, CORRELATED):
-                for label, (method, arguments) in METHODS[data].items():
-                    steps = FEWER if (data, label) in SHORTER else STEPS
-                    yield Setting(label, method, arguments, data, sigma, seed, steps)
-
-
-def looks() -> dict[str, list[Setting]]:
-    """Runs on which no claim stands, to see why one does not hold.
-
-    More steps; weaker correlation; and whether a code that came apart with independent factors stays so.
-    """
-    return {
-        "longer": [
-            Setting(label, *METHODS[data][label], data, sigma, SEEDS[0], steps) for data, label, sigma, steps in LONGER
-        ],
-        "weaker": [
-            Setting(label, *METHODS[data][label], data, sigma, seed, STEPS)
-            for data, sigmas in WEAKER.items()
-            for label in METHODS[data]
-            for sigma in sigmas
-            for seed in SEEDS
-        ],
-        "kept": [
-            Setting("intervention", *METHODS[data]["intervention"], data, CORRELATED, seed, FEWER, INDEPENDENT)
-            for data in KEPT
-            for seed in SEEDS
-        ],
-    }
-
-
-def work(setting: Setting, runs: Path) -> dict[str, Any]:
-    """Trains and evaluates a run, or reads what an earlier call found."""
-    torch.set_num_threads(1)
-    data = api.load_data(setting.data, **setting.data_arguments)
-    method = api.build(setting.method, data, seed=setting.seed, **setting.arguments)
-    folder = runs
-    if setting.begun is not None:
-        first = work(replace(setting, sigma=setting.begun, steps=STEPS, begun=None), runs)
-        method.load_state_dict(api.load_run(first["path"]).state_dict())
-        folder = runs / "kept"
-    start = time.process_time()
-    run = api.fit(
-        method, data, steps=setting.steps, batch=BATCH, seed=setting.seed, out=str(folder), threads=1, show=False
-    )
-    found = run.path / "intervention.json"
-    if not found.exists():
-        trained = time.process_time() - start
-        facts: dict[str, Any] = {"scores": evaluate(run, method, data, setting)}
-        facts |= {"train_seconds": trained, "seconds": time.process_time() - start}
-        run.write_json(found.name, facts)
-    told = {"label": setting.label, "data": setting.data, "seed": setting.seed, "steps": setting.steps}
-    told |= {"sigma": setting.sigma, "correlated": setting.sigma != INDEPENDENT, "path": str(run.path)}
-    return {**json.loads(found.read_text()), **told, "weight_variance": weight_variance(run.path)}
-
-
-def weight_variance(path: Path) -> float | None:
-    """Of the importance weights at the end of training, for a method that has them."""
-    with (path / "history.csv").open() as history:
-        *_, last = csv.DictReader(history)
-    return float(last["weight_variance"]) if "weight_variance" in last else None
-
-
-def evaluate(run: Run, method: Any, data: Any, setting: Setting) -> dict[str, Any]:
-    """DCI, SAP and IRS as in appendix D, and the translation metric, on rows that training never saw."""
-    arrays = api.represent(run, method, data, points=POINTS)
-    block = next(name.removeprefix("codes_") for name in arrays if name.startswith("codes_"))
-    units = arrays[f"units_{block}"].tolist() if f"units_{block}" in arrays else None
-    names = [str(name) for name in arrays["factor_names"]]
-    options: dict[str, dict[str, Any]] = {
-        "dci": {**DCI[setting.data], "jobs": 1},
-        "sap": {**SAP[setting.data], "jobs": 1},
-    }
-    scores = {}
-    for name in ("dci", "sap", "irs"):  # without the suite's chance levels, which would double the cost
-        found = entry(name)(
-            arrays[f"codes_{block}"],
-            arrays["factors"],
-            np.random.default_rng(0),
-            units=units,
-            **options.get(name, {}),
+EVALUATIONS = {
+    **{
+        data: Evaluation(
+            metrics={"dci": DCI[data], "sap": SAP[data], "irs": {}, "translation": {}},
+            points=5_000,
+            measures=["measures.py:weight_variance"],
         )
-        scores[name] = replace(found, params={**found.params, "factors": [names[k] for k in found.params["factors"]]})
-    scores |= measure(method, data.test or data, metrics=["translation"])
-    plain = {name: score.as_dict() for name, score in scores.items()}
-    run.write_json("scores.json", plain)  # for the run's report
-    return plain
+        for data in DATA
+    },
+    "images": Evaluation(metrics=[], points=10_000),
+}
 
 
-def grow_flowers(runs: Path) -> Path | None:
+def runs(seeds: Sequence[int], steps: int, fewer: int, evaluations: Mapping[str, Evaluation]) -> list[Point]:
+    """All runs: those that claims stand on seed by seed, then those that show why one does not hold, then flowers.
+
+    Args:
+        seeds: of the runs that claims stand on
+        steps: of most runs
+        fewer: steps of a few
+        evaluations: by data set
+    """
+
+    def some(data: str, method: str, sigma: float | Sequence[float], **more: Any) -> list[Point]:
+        count = fewer if (data, method) in SHORTER else steps
+        rest = {"label": method, "steps": count, "seed": seeds, "evaluation": evaluations[data], **more}
+        return product(data=data, correlated=sigma, batch=BATCH, **DATA[data], **METHODS[data][method], **rest)
+
+    def longer(data: str, method: str, sigma: float, times: int) -> list[Point]:
+        count = times * (fewer if (data, method) in SHORTER else steps)
+        return some(data, method, sigma, label=method + LONGER, steps=count, seed=seeds[0])
+
+    start = {"correlated": INDEPENDENT, "steps": steps}
+    main = chain(*(some(d, m, s) for d in DATA for s in (INDEPENDENT, CORRELATED) for m in METHODS[d]))
+    return chain(
+        sorted(main, key=lambda point: int(point["seed"])),
+        *(longer(*given) for given in MORE),
+        *(some("cmnist", label, WEAKER) for label in METHODS["cmnist"]),
+        some("cmnist", "intervention", CORRELATED, label="intervention" + KEPT, steps=fewer, start_from=start),
+        flowers(fewer, evaluations["images"]),
+    )
+
+
+def flowers(steps: int, evaluation: Evaluation) -> list[Point]:
     """A run on photographs of flowers, to be looked at; nothing where there are none in the data root."""
-    path = next((p for p in (data_root() / "flowers", data_root() / "flowers.zip") if p.exists()), None)
-    if path is None:
-        return None
-    torch.set_num_threads(1)
-    data = api.load_data("images", path=str(path), size=32)
-    method = api.build("intervention_ae", data, **FLOWERS)
-    run = api.fit(method, data, steps=FEWER, batch=BATCH, out=str(runs), threads=1, show=False)
-    if not (run.path / "pictures.npz").exists():
-        api.represent(run, method, data)
-    return run.path
+    places = [place for place in (data_root() / "flowers", data_root() / "flowers.zip") if place.exists()]
+    own = {"data": "images", "size": 32, "batch": BATCH, "method": "intervention_ae", **FLOWERS}
+    return product(label="flowers", path=list(map(str, places[:1])), steps=steps, evaluation=evaluation, **own)
 
 
-def main(out: Path, runs: Path, *, workers: int = 2) -> None:
-    """Trains and evaluates what is missing, then writes intervention.md and intervention.json."""
-    need_mnist(data_root())
-    plan, more = list(settings()), looks()
-    found = gather(work, [*plan, *chain(*more.values())], runs, workers=workers)
-    rest = iter(found[len(plan) :])
-    looked = {name: [next(rest) for _ in group] for name, group in more.items()}
-    page = record(found[: len(plan)], looked, out, grow_flowers(runs))
-    publish(page, out, "intervention", commits(found))
+def small() -> list[Point]:
+    few = {"dci": {"trees": 5}, "sap": {}, "irs": {}, "translation": {"steps": 2, "repeats": 1}}
+    evaluations = {
+        data: replace(given, points=200, metrics=few if given.metrics else []) for data, given in EVALUATIONS.items()
+    }
+    return [{**point, "batch": 16, "width": 4} for point in runs(SEEDS[:1], 3, 2, evaluations)]
+
+
+study = Study(runs=runs(SEEDS, STEPS, FEWER, EVALUATIONS))
+quick = Study(runs=small())

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from scipy.stats import spearmanr
 
 from unbraid.data.split import correlation
-from unbraid.reproduce.results import Numbers, Result, Table
+from unbraid.study.claims import Numbers, Table
+from unbraid.study.reproduce import Results
 
-SETS = {"dsprites": "dSprites", "shapes3d": "3D Shapes"}
-METRICS = ("dci", "sap", "irs")
-FACTOR_VAES = ("FactorVAE 10", "FactorVAE 40")
+from .scores import METRICS, SETS, apart_by_sap, drop, main_runs, of_factor_vaes, rank_correlation, score
+from .study import INDEPENDENT, KEPT, LONGER, WEAKER
+
 PAPER: dict[tuple[str, str], tuple[float, ...]] = {  # DCI, SAP, IRS independent, then correlated
     ("dsprites", "FactorVAE 10"): (0.73, 0.55, 0.62, 0.60, 0.46, 0.54),
     ("dsprites", "FactorVAE 40"): (0.72, 0.56, 0.63, 0.63, 0.47, 0.57),
@@ -29,65 +28,18 @@ PAPER: dict[tuple[str, str], tuple[float, ...]] = {  # DCI, SAP, IRS independent
 PAPER_DIGITS = {"FactorVAE 10": (0.83, 0.41), "FactorVAE 40": (0.72, 0.47), "intervention": (0.74, 0.70)}
 
 
-class Results:
-    """Numbers of runs by method, data set and kind of factors, one for each seed."""
-
-    def __init__(self, found: Sequence[Result]) -> None:
-        self.found = sorted(found, key=lambda result: int(result["seed"]))
-
-    def runs(self, data: str, label: str | None = None, correlated: bool | None = None) -> list[Result]:
-        return [
-            result
-            for result in self.found
-            if result["data"] == data
-            and label in (None, result["label"])
-            and correlated in (None, bool(result["correlated"]))
-        ]
-
-    def score(self, data: str, label: str, correlated: bool, name: str) -> Numbers:
-        return np.array([value(result, name) for result in self.runs(data, label, correlated)])
-
-    def drop(self, data: str, label: str, name: str) -> Numbers:
-        """Independent less correlated, seed by seed."""
-        return self.score(data, label, False, name) - self.score(data, label, True, name)
-
-    def labels(self, data: str) -> list[str]:
-        return list(dict.fromkeys(result["label"] for result in self.runs(data)))
-
-
-def value(result: Result, name: str, part: str | None = None) -> float:
-    score = result["scores"][name]
-    number = score["parts"].get(part) if part else score["value"]
-    return float("nan") if number is None else float(number)
-
-
-def rank_correlation(
-    runs: Sequence[Result], metric: str, part: str | None = None, draws: int = 500
-) -> tuple[float, float, float, int]:
-    """Spearman's correlation of -translation with a metric, its interval by bootstrap, and the number of models.
-
-    Args:
-        part: of the translation, instead of its value
-        draws: resamplings of the models
-    """
-    pairs = np.array([(-value(run, "translation", part), value(run, metric)) for run in runs]).reshape(-1, 2)
-    pairs = pairs[np.isfinite(pairs).all(1)]
-    if len(pairs) < 4 or not pairs.std(0).all():
-        return float("nan"), float("nan"), float("nan"), len(pairs)
-    rng, found = np.random.default_rng(0), []
-    for _ in range(draws):
-        again = pairs[rng.integers(len(pairs), size=len(pairs))]
-        if again.std(0).all():
-            found.append(float(spearmanr(*again.T).statistic))
-    low, high = np.quantile(found, [0.025, 0.975])
-    return float(spearmanr(*pairs.T).statistic), float(low), float(high), len(pairs)
+def tables(everything: Results) -> list[Table]:
+    r = main_runs(everything)
+    of_sets = [scores(r, data) for data in SETS]
+    checks = [more_steps(everything), robustness(everything), weights(r), costs(r)]
+    return [*of_sets, digits(r), agreement(r), *checks]
 
 
 def scores(r: Results, data: str) -> Table:
     rows: list[list[Any]] = []
-    for label in r.labels(data):
-        cells = [cell(r.score(data, label, kind, m)) for kind in (False, True) for m in METRICS]
-        changes = [f"{-r.drop(data, label, m).mean():+.2f}" for m in METRICS]
+    for label in r.labels(data=data):
+        cells = [cell(score(r, data, label, kind, m)) for kind in (False, True) for m in METRICS]
+        changes = [f"{-drop(r, data, label, m).mean():+.2f}" for m in METRICS]
         paper = " / ".join(f"{v:.2f}" for v in PAPER[data, label])
         rows.append([label, *cells, " / ".join(changes), paper])
     names = [f"{m.upper()} {kind}" for kind in ("indep.", "corr.") for m in METRICS]
@@ -97,8 +49,8 @@ def scores(r: Results, data: str) -> Table:
 
 def digits(r: Results) -> Table:
     rows = []
-    for label in r.labels("cmnist"):
-        ours = [cell(r.score("cmnist", label, kind, m)) for m in ("sap", "dci") for kind in (False, True)]
+    for label in r.labels(data="cmnist"):
+        ours = [cell(score(r, "cmnist", label, kind, m)) for m in ("sap", "dci") for kind in (False, True)]
         rows.append([label, *ours, *PAPER_DIGITS[label]])
     note = "SAP by logistic regression on whole features of 16 dimensions; two features."
     names = [f"{m} {kind}" for m in ("SAP", "DCI") for kind in ("indep.", "corr.")]
@@ -107,14 +59,19 @@ def digits(r: Results) -> Table:
 
 
 def agreement(r: Results) -> Table:
-    rows: list[list[Any]] = []
-    for data, name in SETS.items():
-        of_factor_vae = [run for label in FACTOR_VAES for run in r.runs(data, label)]
-        for kind, runs in (("FactorVAE", of_factor_vae), ("all methods", r.runs(data))):
-            for part, meaning in ((None, "share left"), ("loss", "loss")):
-                found = [rank_correlation(runs, m, part) for m in METRICS]
-                cells = [f"{rho:.2f} ({low:.2f} to {high:.2f}), {n} models" for rho, low, high, n in found]
-                rows.append([name, kind, meaning, *cells])
+    def row(data: str, models: str, part: tuple[str, ...]) -> list[str]:
+        def of(*path: str) -> Numbers:
+            return of_factor_vaes(r, data, *path) if models == "FactorVAE" else r.where(data=data).values(*path)
+
+        found = [rank_correlation(of("translation", *part), of(metric)) for metric in METRICS]
+        return [f"{rho:.2f} ({low:.2f} to {high:.2f}), {n} models" for rho, low, high, n in found]
+
+    rows: list[list[Any]] = [
+        [name, models, meaning, *row(data, models, part)]
+        for data, name in SETS.items()
+        for models in ("FactorVAE", "all methods")
+        for part, meaning in (((), "share left"), (("parts", "loss"), "loss"))
+    ]
     note = (
         "Spearman's correlation of -translation with the metrics that know the factors: of the share of a feature's "
         "effect that a translator has not learned, and of the plain loss, as in the paper's algorithm; in brackets a "
@@ -124,47 +81,45 @@ def agreement(r: Results) -> Table:
     return Table("Figure 3: does translation agree with other metrics?", columns, rows, note)
 
 
-def more_steps(r: Results, longer: Sequence[Result]) -> Table:
-    rows = []
-    for long in longer:
-        same = [run for run in r.runs(long["data"], long["label"], long["correlated"]) if run["seed"] == long["seed"]]
-        for run in (*same, long):
-            numbers = [value(run, name) for name in (*METRICS, "translation")]
-            kind = "correlated" if run["correlated"] else "independent"
-            rows.append([run["data"], run["label"], kind, run["seed"], run["steps"], *numbers, run["weight_variance"]])
+def more_steps(r: Results) -> Table:
+    rows: list[list[Any]] = []
+    for long in (run for run in r if run.label.endswith(LONGER)):
+        label, sigma = long.label.removesuffix(LONGER), long.arguments["correlated"]
+        for run in (*r.where(data=long.data, label=label, correlated=sigma, seed=long.seed), long):
+            numbers = [run.value(name) for name in (*METRICS, "translation", "weight_variance")]
+            kind = "independent" if sigma == INDEPENDENT else "correlated"
+            rows.append([run.data, label, kind, run.seed, run.steps, *numbers])
     columns = ["data", "method", "factors", "seed", "steps", *(m.upper() for m in METRICS), "translation"]
     return Table("More steps", [*columns, "variance of the weights"], rows)
 
 
-def bearing(r: Results, weaker: Sequence[Result], kept: Sequence[Result]) -> Table:
+def robustness(r: Results) -> Table:
     rows: list[list[Any]] = []
-    for data, label in dict.fromkeys((run["data"], run["label"]) for run in weaker):
-        runs = [*r.runs(data, label), *(run for run in weaker if (run["data"], run["label"]) == (data, label))]
-        sigmas = sorted({run["sigma"] for run in runs}, reverse=True)
-        rows += [[label, "random", *_borne([run for run in runs if run["sigma"] == sigma])] for sigma in sigmas]
-    rows.append([kept[0]["label"], "those of independent factors", *_borne(kept)])
+    weaker = [run for run in r.where(data="cmnist") if run.arguments["correlated"] in WEAKER]
+    for label in dict.fromkeys(run.label for run in weaker):
+        runs = r.where(data="cmnist", label=label)
+        sigmas = sorted({run.arguments["correlated"] for run in runs}, reverse=True)
+        rows += [[label, "random", *_of_sigma(runs.where(correlated=sigma))] for sigma in sigmas]
+    kept = Results([run for run in r if run.label.endswith(KEPT)])
+    rows.append([kept[0].label.removesuffix(KEPT), "those of independent factors", *_of_sigma(kept)])
     note = (
         "sigma: of the correlation; the smaller, the stronger. Apart: digit and hue are told best by features of their "
         "own. The last row begins with the weights that the runs with independent factors ended with, and goes on "
-        f"with correlated ones for {kept[0]['steps']:,} steps."
+        f"with correlated ones for {kept[0].steps:,} steps."
     )
     columns = ["method", "first weights", "sigma", "SAP", "DCI", "apart", "variance of the weights", "should be"]
-    return Table("Coloured digits: how much correlation is borne", columns, rows, note)
+    return Table("Coloured digits: robustness to correlation", columns, rows, note)
 
 
-def _borne(runs: Sequence[Result]) -> list[Any]:
+def _of_sigma(runs: Results) -> list[Any]:
     """Of runs that have one sigma."""
-    sigma, correlated = runs[0]["sigma"], runs[0]["correlated"]
-    apart = sum(apart_by_sap(run["scores"]["sap"]["parts"]) for run in runs)
-    numbers = [cell([value(run, name) for run in runs]) for name in ("sap", "dci")]
-    variances = [run["weight_variance"] for run in runs if run["weight_variance"] is not None]
+    sigma = runs[0].arguments["correlated"]
+    correlated = sigma != INDEPENDENT
+    apart = sum(map(apart_by_sap, runs))
+    numbers = [cell(runs.values(name)) for name in ("sap", "dci")]
+    variances = cell(runs.values("weight_variance"))
     ideal = f"{variance_of_weights(sigma) if correlated else 0.0:.2f}" if variances else ""
-    return [sigma if correlated else "independent", *numbers, f"{apart} of {len(runs)}", cell(variances), ideal]
-
-
-def apart_by_sap(parts: dict[str, Any], least: float = 0.1) -> bool:
-    """Whether two factors are told best by different features, each better by `least` than the other does."""
-    return len(set(parts["best_latent"])) == 2 and min(parts["per_factor"]) >= least
+    return [sigma if correlated else "independent", *numbers, f"{apart} of {len(runs)}", variances, ideal]
 
 
 def variance_of_weights(sigma: float) -> float:
@@ -174,10 +129,10 @@ def variance_of_weights(sigma: float) -> float:
 
 
 def weights(r: Results) -> Table:
-    rows = []
-    for data in (*SETS, "cmnist"):
-        kinds = [r.runs(data, "intervention", correlated) for correlated in (False, True)]
-        rows.append([data, *(cell([run["weight_variance"] for run in runs]) for runs in kinds)])
+    rows = [
+        [data, *(cell(score(r, data, "intervention", kind, "weight_variance")) for kind in (False, True))]
+        for data in (*SETS, "cmnist")
+    ]
     note = (
         "Of the intervention model at the end of training, with the weights' mean at one. It should be 0 for "
         f"independent factors, and {variance_of_weights(0.2):.2f} for correlated ones where each exchange replaces one "
@@ -189,17 +144,17 @@ def weights(r: Results) -> Table:
 def costs(r: Results) -> Table:
     rows: list[list[Any]] = []
     for data in (*SETS, "cmnist"):
-        for label in r.labels(data):
-            runs = r.runs(data, label)
-            found = [np.array([value(run, "translation", part) for run in runs]) for part in (None, "loss", "active")]
-            rows.append([data, label, float(np.median([run["seconds"] for run in runs])), *map(cell, found)])
-    columns = ["data", "method", "CPU seconds of a run", "translation", "translation loss, nats", "active features"]
-    note = "CPU seconds are the median over runs; a run that was stopped and went on counts from where it went on."
+        for label in r.labels(data=data):
+            runs = r.where(data=data, label=label)
+            found = [runs.values("translation", *part) for part in ((), ("parts", "loss"), ("parts", "active"))]
+            rows.append([data, label, float(np.median([run.seconds for run in runs])), *map(cell, found)])
+    columns = ["data", "method", "seconds of a run", "translation", "translation loss, nats", "active features"]
+    note = "Seconds of one core in training and evaluation, the median over runs."
     return Table("Cost, and the translation metric", columns, rows, note)
 
 
-def cell(values: Any) -> str:
-    finite = np.asarray(values, float)[np.isfinite(values)]
+def cell(values: Numbers) -> str:
+    finite = values[np.isfinite(values)]
     if not len(finite):
         return ""
     mean = f"{finite.mean():.2f}"

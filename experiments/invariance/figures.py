@@ -70,7 +70,7 @@ def _planes(codes: Codes, factor: str, path: Path) -> None:
     figure.savefig(path, dpi=90, metadata={"Software": None})
 
 
-def _coloured(axis: Any, plane: NDArray[np.float64], name: str, values: NDArray[Any]) -> None:
+def _coloured(axis: Any, plane: NDArray[Any], name: str, values: NDArray[Any]) -> None:
     """Points [n, 2] on a plane, in colours of a factor's values."""
     for place, value in enumerate(np.unique(values)):
         label = f"{ANGLES[value]:+.0f}" if name == "angle" else str(value)

@@ -33,6 +33,7 @@ def by_angle(run: Run, method: Method[Any], data: Table, codes: Codes) -> dict[s
 @torch.no_grad()
 def shifts(run: Run, method: Method[Any], data: RotationColoredMNIST, codes: Codes) -> dict[str, float]:
     """Accuracy on test digits where just the angle is new, just the ground, neither or both."""
+    assert isinstance(data.test, RotationColoredMNIST)
     found, test = {}, data.test
     assert isinstance(test, RotationColoredMNIST)
     (old_angles, old_grounds, colours), (new_angles, new_grounds, _) = data.choices, test.choices

@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
+import numpy as np
+
+from unbraid.study.reproduce import Results
 from unbraid.train import history
+
+from .scores import TASKS, accuracy
 
 STRENGTHS = ("control", "InfoMin 0.001", "InfoMin 0.005", "InfoMin 0.1")
 
 
-def draw(found: Sequence[dict[str, Any]], out: Path) -> list[tuple[str, str]]:
-    """Writes the pictures beside the page and gives captions and paths."""
-    folder = out / "subembeddings"
-    folder.mkdir(parents=True, exist_ok=True)
-    first = {r["label"]: Path(r["path"]) for r in found if (r["seed"], r["data"]) == (0, "dc-bc")}
+def draw(r: Results, folder: Path) -> list[tuple[str, str]]:
+    """Writes the pictures into a folder beside the page and gives captions and paths."""
+    first = {result.label: result.path for result in r.where(seed=0, variant="dc-bc")}
     _curves({label: first[label] for label in STRENGTHS if label in first}, folder / "infomin.png")
-    _gaps([r for r in found if r["data"] == "dc-bc" and "probes_z" in r["probes"]], folder / "gaps.png")
+    _gaps(r.where(variant="dc-bc"), folder / "gaps.png")
     return [
-        ("Figure 5: InfoMax (to fall) and InfoMin (to rise) over training, seed 0", "subembeddings/infomin.png"),
-        ("Signed gaps z0 - z1 of every run; the diagonal is above left or below right", "subembeddings/gaps.png"),
+        ("Figure 5: InfoMax (to fall) and InfoMin (to rise) over training, seed 0", f"{folder.name}/infomin.png"),
+        ("Signed gaps z0 - z1 of every run; the diagonal is above left or below right", f"{folder.name}/gaps.png"),
     ]
 
 
@@ -39,18 +40,14 @@ def _curves(runs: dict[str, Path], path: Path) -> None:
     figure.savefig(path, dpi=110, metadata={"Software": None})
 
 
-def _gaps(found: Sequence[dict[str, Any]], path: Path) -> None:
+def _gaps(r: Results, path: Path) -> None:
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(6.4, 4.2), layout="constrained")
     axis = figure.add_subplot()
-    points: dict[str, list[tuple[float, float]]] = {}
-    for result in found:
-        accuracy = result["probes"]["probes_z"]["parts"]["accuracy"]
-        digit, background = (100 * (accuracy["z0"][t] - accuracy["z1"][t]) for t in ("digit", "background"))
-        points.setdefault(result["label"], []).append((digit, background))
-    for place, (label, pairs) in enumerate(points.items()):
-        across, up = zip(*pairs, strict=True)
+    with_z = [label for label in r.labels() if np.isfinite(accuracy(r, label, "z", "digit")).any()]
+    for place, label in enumerate(with_z):
+        across, up = (np.subtract(*(accuracy(r, label, half, t) for half in ("z0", "z1"))) for t in TASKS["dc-bc"])
         axis.scatter(across, up, s=22, marker="osD^vPX"[place % 7], label=label)
     axis.axhline(0, color="#c3cad1", linewidth=0.8)
     axis.axvline(0, color="#c3cad1", linewidth=0.8)

@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from unbraid.reproduce.results import Table
+from unbraid.study.claims import Numbers, Table
+from unbraid.study.reproduce import Result, Results
 
-Result = dict[str, Any]
+from .scores import TASKS, of_slices
+
 SHORT = {"digit": "DC", "background": "BC", "location": "DL"}
-TASKS = {"dc-bc": ("digit", "background"), "dc-dl": ("digit", "location")}
 PAPER: dict[tuple[str, str], dict[str, tuple[float, float]]] = {  # accuracy in per cent by block, for both tasks
     ("dc-bc", "supervised"): {"r": (97.3, 64.5), "r0": (97.3, 10.1), "r1": (11.7, 64.5)},
     ("dc-bc", "InfoMin 0.001"): {
@@ -55,24 +56,23 @@ Z = ("z", "z0", "z1")
 NOTE = "Accuracy in per cent, mean over seeds; the paper's number, of one run, in brackets."
 
 
-def tables(found: Sequence[Result]) -> list[Table]:
-    r = ("r", "r0", "r1")
+def tables(r: Results) -> list[Table]:
+    whole = ("r", "r0", "r1")
     mins = ("InfoMin 0.001", "InfoMin 0.005", "InfoMin 0.1")
+    others = ("control", "one head", "InfoMin 0.1 at once")
     return [
-        accuracies("Table 1: supervised ceiling", found, "dc-bc", ["supervised", "supervised, longer"], r),
-        accuracies("Table 2: InfoMin", found, "dc-bc", mins, r + Z),
-        accuracies("Table 3: orthogonality and Hessian", found, "dc-bc", ORTHO, Z),
-        accuracies("Table 4: supervised ceiling, digit and location", found, "dc-dl", ["supervised"], r),
-        accuracies("Table 5: InfoMin, digit and location", found, "dc-dl", ["InfoMin 0.001", "InfoMin 0.1"], r + Z),
-        accuracies("Table 6: orthogonality and Hessian, digit and location", found, "dc-dl", ORTHO, Z),
-        solutions(found),
-        *(reruns(number, found, label) for number, label in ((8, "P-Ortho 0.1"), (9, "Hess 0.1"))),
-        accuracies("Controls and other readings", found, "dc-bc", OTHERS, r + Z),
-        accuracies(
-            "Controls, digit and location", found, "dc-dl", ("control", "one head", "InfoMin 0.1 at once"), r + Z
-        ),
-        shares(found),
-        losses(found),
+        accuracies("Table 1: supervised ceiling", r, "dc-bc", ["supervised", "supervised, longer"], whole),
+        accuracies("Table 2: InfoMin", r, "dc-bc", mins, whole + Z),
+        accuracies("Table 3: orthogonality and Hessian", r, "dc-bc", ORTHO, Z),
+        accuracies("Table 4: supervised ceiling, digit and location", r, "dc-dl", ["supervised"], whole),
+        accuracies("Table 5: InfoMin, digit and location", r, "dc-dl", ["InfoMin 0.001", "InfoMin 0.1"], whole + Z),
+        accuracies("Table 6: orthogonality and Hessian, digit and location", r, "dc-dl", ORTHO, Z),
+        solutions(r),
+        *(reruns(number, r, label) for number, label in ((8, "P-Ortho 0.1"), (9, "Hess 0.1"))),
+        accuracies("Controls and other readings", r, "dc-bc", OTHERS, whole + Z),
+        accuracies("Controls, digit and location", r, "dc-dl", others, whole + Z),
+        shares(r),
+        losses(r),
     ]
 
 
@@ -82,9 +82,7 @@ OTHERS = (
 )  # fmt: skip
 
 
-def accuracies(
-    title: str, found: Sequence[Result], variant: str, labels: Sequence[str], blocks: Sequence[str]
-) -> Table:
+def accuracies(title: str, r: Results, variant: str, labels: Sequence[str], blocks: Sequence[str]) -> Table:
     """A row for each block and for the gaps, two columns for each setting."""
     tasks, wholes = TASKS[variant], dict.fromkeys(block[0] for block in blocks)
     columns = ["input", *(f"{label} {SHORT[task]}" for label in labels for task in tasks)]
@@ -94,30 +92,25 @@ def accuracies(
         for label in labels:
             paper = PAPER.get((variant, label), {})
             for place, task in enumerate(tasks):
-                values = [_value(result, block, task) for result in found if _is(result, label, variant)]
-                row.append(_cell(values, _paper(paper, block, place)))
+                row.append(_cell(_values(r, label, variant, block, task), _paper(paper, block, place)))
         rows.append(row)
-    counts = Counter(result["label"] for result in found if result["data"] == variant)
+    counts = Counter(result.label for result in r.where(variant=variant))
     seeds = ", ".join(f"{label} {counts[label]}" for label in labels)
     return Table(title, columns, rows, f"{NOTE} Seeds: {seeds}.")
 
 
-def solutions(found: Sequence[Result]) -> Table:
-    """Which degenerate solutions the slices of z are, by the check of metrics/sub_embeddings.py."""
+def solutions(r: Results) -> Table:
+    """Which degenerate solutions the slices of z are, by the check of problems/slices.py."""
     rows: list[list[Any]] = [
         ["DC-DL", "Ortho 0.1, the paper", "random", None, None, "11.7 / 12.6", "11.7 / 12.6", "11.7 / 12.6"],
         ["DC-DL", "Ortho 0.1, the paper", "task difficulty", None, None, "76.7 / 99.8", "42.0 / 99.7", "32.1 / 99.7"],
     ]
-    for variant in TASKS:
-        for label in dict.fromkeys(result["label"] for result in found if "probes_z" in result["probes"]):
-            scores = [result["probes"]["copies_z"] for result in found if _is(result, label, variant)]
-            if scores:
-                named = Counter(score["parts"]["solution"] or "none" for score in scores)
-                text = ", ".join(f"{name} {count}" for name, count in named.items())
-                numbers = [float(np.mean([s["value"] for s in scores])), *_means(scores, "cosine")]
-                own = [result for result in found if _is(result, label, variant)]
-                told = [" / ".join(f"{np.mean([_value(r, b, t) for r in own]):.1f}" for t in TASKS[variant]) for b in Z]
-                rows.append([variant.upper(), label, text, *numbers, *told])
+    for variant, label, own in _by_label(r):
+        named = Counter(_probes(result, "copies_z").get("solution") or "none" for result in own)
+        text = ", ".join(f"{name} {count}" for name, count in named.items())
+        numbers = [float(own.values("probes", "copies_z", *path).mean()) for path in ((), ("parts", "cosine"))]
+        told = [[_values(r, label, variant, block, task).mean() for task in TASKS[variant]] for block in Z]
+        rows.append([variant.upper(), label, text, *numbers, *(f"{a:.1f} / {b:.1f}" for a, b in told)])
     note = (
         "Random: no slice tells any task; random slice: one does not; rotated copy: orthogonal slices that predict "
         "each other; repeated task: a task that every slice tells as well as z."
@@ -130,49 +123,47 @@ def solutions(found: Sequence[Result]) -> Table:
     )
 
 
-def reruns(number: int, found: Sequence[Result], label: str) -> Table:
+def reruns(number: int, r: Results, label: str) -> Table:
     """Each seed of one setting and each run of the paper, with mean and population variance of the gaps."""
-    own = [result for result in found if _is(result, label, "dc-bc")]
-    tasks, runs = TASKS["dc-bc"], RERUNS[label]
+    tasks, runs, count = TASKS["dc-bc"], RERUNS[label], len(r.where(label=label, variant="dc-bc"))
     paper = np.abs(np.subtract(runs["z0"], runs["z1"]))  # [6, 2]
-    columns = ["input", *(f"{i} {SHORT[task]}" for i in range(max(len(own), len(paper))) for task in tasks)]
+    columns = ["input", *(f"{i} {SHORT[task]}" for i in range(max(count, len(paper))) for task in tasks)]
     rows: list[list[Any]] = []
     for block in ("z", "z0", "z1", "gap of z"):
         theirs = paper if block == "gap of z" else np.array(runs[block])
-        rows.append([block, *(f"{_value(result, block, task):.1f}" for result in own for task in tasks)])
-        rows[-1] += [""] * (len(columns) - len(rows[-1]))
-        rows.append([f"{block}, the paper", *(f"{value:.1f}" for value in theirs.flatten())])
-        rows[-1] += [""] * (len(columns) - len(rows[-1]))
-    gaps = np.array([[_value(result, "gap of z", task) for task in tasks] for result in own])
-    diagonal = sum(bool(result["probes"]["probes_z"]["parts"]["diagonal"]) for result in own)
+        ours = np.stack([_values(r, label, "dc-bc", block, task) for task in tasks], 1)  # [seeds, 2]
+        for name, numbers in ((block, ours), (f"{block}, the paper", theirs)):
+            row = [name, *(f"{value:.1f}" for value in numbers.flatten())]
+            rows.append(row + [""] * (len(columns) - len(row)))
+    diagonal = int(np.nansum(of_slices(r, label, "z", "diagonal")))
     share = {"P-Ortho 0.1": "1 of 5", "Hess 0.1": "4 of 5"}[label]
     note = "; ".join(
-        f"{SHORT[task]} gap: mean {gaps[:, k].mean():.1f} (the paper {paper[:, k].mean():.1f}), variance "
-        f"{gaps[:, k].var():.1f} ({paper[:, k].var():.1f})"
+        f"{SHORT[task]} gap: mean {ours[:, k].mean():.1f} (the paper {paper[:, k].mean():.1f}), variance "
+        f"{ours[:, k].var():.1f} ({paper[:, k].var():.1f})"
         for k, task in enumerate(tasks)
     )
     return Table(
         f"Table {number}: re-runs of {label}",
         columns,
         rows,
-        f"{note}. Diagonal: {diagonal} of {len(own)} ({share}; halves that are equal: 1 of 2).",
+        f"{note}. Diagonal: {diagonal} of {count} ({share}; halves that are equal: 1 of 2).",
     )
 
 
 SHARED = ("control", "one head", "InfoMin 0.1", "Ortho 0.1", "P-Ortho 0.1", "Hess 0.1", "Ortho + Hess 0.1")
 
 
-def shares(found: Sequence[Result]) -> Table:
+def shares(r: Results) -> Table:
     """How much of the variance of each half lies between the classes of each task, run by run."""
     rows: list[list[Any]] = []
-    count = 1 + max((result["seed"] for result in found), default=0)
+    count = 1 + max((result.seed for result in r), default=0)
     for variant, tasks in TASKS.items():
         for label in SHARED:
             cells = [""] * count
-            for result in (r for r in found if _is(r, label, variant)):
-                share = result["probes"]["probes_z"]["parts"]["share"]
-                halves = [" / ".join(f"{100 * share[half][task]:.0f}" for task in tasks) for half in ("z0", "z1")]
-                cells[result["seed"]] = "; ".join(halves)
+            for result in r.where(label=label, variant=variant):
+                if share := _probes(result, "probes_z").get("share"):
+                    halves = [" / ".join(f"{100 * share[half][task]:.0f}" for task in tasks) for half in Z[1:]]
+                    cells[result.seed] = "; ".join(halves)
             if any(cells):
                 rows.append([variant.upper(), label, *cells])
     note = (
@@ -184,29 +175,35 @@ def shares(found: Sequence[Result]) -> Table:
     )
 
 
-def losses(found: Sequence[Result]) -> Table:
+def losses(r: Results) -> Table:
     """What each regulariser was at the end, whether it was minimised or not."""
     names = ["infomax", "infomin", "orthogonality", "permuted_orthogonality", "hessian"]
-    rows: list[list[Any]] = []
-    for variant in TASKS:
-        for label in dict.fromkeys(result["label"] for result in found if "probes_z" in result["probes"]):
-            terms = [result["terms"] for result in found if _is(result, label, variant)]
-            if terms:
-                rows.append([variant.upper(), label, *(float(np.mean([t[name] for t in terms])) for name in names)])
+    rows = [
+        [variant.upper(), label, *(float(own.values("late", name).mean()) for name in names)]
+        for variant, label, own in _by_label(r)
+    ]
     note = "Means over the last 200 steps. infomin is -R: the larger, the less one slice tells of the other."
     return Table("Loss terms at the end", ["data", "loss", *names], rows, note)
 
 
-def _is(result: Result, label: str, variant: str) -> bool:
-    return (result["label"], result["data"]) == (label, variant)
+def _by_label(r: Results) -> list[tuple[str, str, Results]]:
+    """The runs that have a z, by variant of the data and label."""
+    with_z = Results([result for result in r if "probes_z" in result.measures["probes"]])
+    found = [(v, label, with_z.where(label=label, variant=v)) for v in TASKS for label in with_z.labels()]
+    return [(variant, label, own) for variant, label, own in found if own]
 
 
-def _value(result: Result, block: str, task: str) -> float:
-    gap = block.startswith("gap of ")
-    score = result["probes"].get(f"probes_{block.removeprefix('gap of ')[0]}")
-    if score is None:
-        return float("nan")
-    return 100 * float(score["parts"]["gap"][task] if gap else score["parts"]["accuracy"][block][task])
+def _probes(result: Result, score: str) -> dict[str, Any]:
+    """The parts of a score of the slices; nothing where it could not be taken."""
+    parts: dict[str, Any] = result.measures["probes"].get(score, {}).get("parts", {})
+    return parts
+
+
+def _values(r: Results, label: str, variant: str, block: str, task: str) -> Numbers:
+    """Accuracies of a block, or gaps, in per cent; nothing known of a block that a method lacks."""
+    whole = block.removeprefix("gap of ")[0]
+    path = ("gap", task) if block.startswith("gap of ") else ("accuracy", block, task)
+    return 100 * of_slices(r, label, whole, *path, variant=variant)
 
 
 def _paper(paper: dict[str, tuple[float, float]], block: str, place: int) -> float | None:
@@ -218,11 +215,7 @@ def _paper(paper: dict[str, tuple[float, float]], block: str, place: int) -> flo
     return None
 
 
-def _cell(values: Sequence[float], paper: float | None) -> str:
-    finite = [value for value in values if np.isfinite(value)]
-    ours = f"{np.mean(finite):.1f}" if finite else ""
+def _cell(values: Numbers, paper: float | None) -> str:
+    finite = values[np.isfinite(values)]
+    ours = f"{finite.mean():.1f}" if len(finite) else ""
     return ours if paper is None else f"{ours} ({paper:.1f})".strip()
-
-
-def _means(scores: Sequence[Result], part: str) -> list[float]:
-    return [float(np.mean([score["parts"][part] for score in scores]))]

@@ -1,4 +1,4 @@
-"""The claims of Locatello et al. 2019 (arXiv:1811.12359), at the scale of `studies/unsupervised_small.py`.
+"""The claims of Locatello et al. 2019 (arXiv:1811.12359).
 
 Each claim is decided by one number with its interval by bootstrap over seeds. The ids are those of our list of the
 study's claims; the wording is ours.
@@ -6,23 +6,22 @@ study's claims; the wording is ours.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-from unbraid.errors import UserError
-from unbraid.reproduce.results import Claim, Record, Table, positive, publish
-from unbraid.reproduce.runs import table_of
-from unbraid.reproduce.unsupervised_figures import draw
-from unbraid.reproduce.unsupervised_more import capacity_claim, impossibility_claim
 from unbraid.study import analyse
+from unbraid.study.claims import Claim, Record, Table, positive
+from unbraid.study.collect import collect, wide
+from unbraid.study.reproduce import Found
 from unbraid.study.udr import with_udr
 
-STUDY, CAPACITY = Path("studies/unsupervised_small.py"), Path("studies/capacity.py")
+from .figures import draw
+from .more import capacity_claim, impossibility_claim
+
 METRICS = ["beta_vae_score", "factor_vae_score", "mig", "dci", "modularity", "sap"]
 UNSUPERVISED = ["reconstruction", "kl", "elbo", "total_correlation.mean", "total_correlation.sampled"]
 REPLICATES = 300
@@ -30,58 +29,40 @@ REPLICATES = 300
 Number = Callable[[pd.DataFrame], float]
 
 
-def main(out: Path, runs: Path, *, workers: int = 2) -> None:
-    """Trains what is missing, then writes unsupervised.md, unsupervised.json and their pictures."""
-    if not STUDY.exists():
-        raise UserError(f"there is no {STUDY} here: give this command in a clone of unbraid, which has it")
-    table = table_of(STUDY, runs / "study", workers=workers)
-    capacity = table_of(CAPACITY, runs / "capacity", workers=workers)
-    table = with_udr(table, runs / "study")
-    table["efficiency"] = table["downstream.mean.100"] / table["downstream.mean.1000"]
+def record(found: Found) -> Record:
+    study, capacity = (wide(collect(found.folders[name])) for name in ("study", "capacity"))
+    table = with_udr(study, found.folders["study"])
+    table["efficiency"] = table["downstream.mean.100"] / table[_most_labels(table)]
     rng = np.random.default_rng(0)
     claims = [
-        *study_claims(table, rng),
+        *study_claims(table, rng, found.notes),
         impossibility_claim(),
-        capacity_claim(capacity, runs / "capacity"),
+        capacity_claim(capacity, found.folders["capacity"]),
     ]
-    seconds = sum(float(t[["seconds.train", "seconds.evaluate"]].sum().sum()) for t in (table, capacity))
-    record = Record(
+    return Record(
         title="The large study, small: unsupervised disentanglement",
-        about=ABOUT.format(runs=len(table), seeds=table["seed"].nunique()),
-        command="unbraid reproduce unsupervised",
-        seconds=seconds,
+        about=found.notes[""].format(runs=len(table), seeds=table["seed"].nunique()),
+        command=found.command,
+        seconds=sum(float(t[["seconds.train", "seconds.evaluate"]].sum().sum()) for t in (table, capacity)),
         claims=claims,
         tables=tables(table, rng),
-        pictures=draw(table, METRICS, out / "unsupervised"),
+        pictures=draw(table, METRICS, found.pictures),
     )
-    publish(record, out, "unsupervised")
 
 
-NOTES = {  # what was found when a claim that is not shown was looked into
-    "sampled": "FactorVAE and DIP-VAE are at the floor of the estimator on dSprites with the weakest setting already "
-    "(about 0.01 nats; 3,000 codes of independent latents give 0.008); that FactorVAE's rises on 3D Shapes with "
-    "gamma is presumably its critic, which 3,000 steps do not let follow.",
-    "mean": "",
-    "selection": "Presumably (not tested) the strength moves KL, reconstruction and scores together at this length of "
-    "training, which makes the first two better guides than they were in the study.",
-}
-ABOUT = """
-{runs} models: six objectives, three strengths, {seeds} seeds, rendered dSprites and 3D Shapes at 32x32, half-width
-networks, 3,000 steps at learning rate 1e-3 (the study: 12,600 models, seven data sets, 64x64, 300,000 steps at 1e-4).
-Absolute values are not expected to match at a hundredth of the training; signs and orderings are what is tested.
-AnnealedVAE has gamma 4, chosen after pilots with 10 to 100 collapsed. Intervals are 95 % by bootstrap over seeds, which
-with three seeds are narrower than the truth. The hours are by the clock, on a machine that did other things besides.
-"""
+def _most_labels(table: pd.DataFrame) -> str:
+    sizes = [int(c.rpartition(".")[2]) for c in table.columns if c.startswith("downstream.mean.")]
+    return f"downstream.mean.{max(sizes)}"
 
 
-def study_claims(table: pd.DataFrame, rng: np.random.Generator) -> list[Claim]:
+def study_claims(table: pd.DataFrame, rng: np.random.Generator, notes: Mapping[str, str]) -> list[Claim]:
     """Claims 001-1 to 001-7 from the table of runs."""
     return [
-        *_total_correlation(table, rng),
+        *_total_correlation(table, rng, notes),
         _agreement(table, rng),
         _explained(table, rng),
         _overlap(table, rng),
-        _selection(table, rng),
+        _selection(table, rng, notes),
         *_transfer(table, rng),
         _efficiency(table, rng),
     ]
@@ -91,7 +72,7 @@ def _estimate(table: pd.DataFrame, number: Number, rng: np.random.Generator) -> 
     return analyse.over_seeds(table, number, rng, REPLICATES)
 
 
-def _total_correlation(table: pd.DataFrame, rng: np.random.Generator) -> list[Claim]:
+def _total_correlation(table: pd.DataFrame, rng: np.random.Generator, notes: Mapping[str, str]) -> list[Claim]:
     """The sampled code's TC falls with strength and the mean code's rises, but for AnnealedVAE (and DIP-VAE-I)."""
     found = []
     wanted = [("sampled", -1, "falls", []), ("mean", 1, "rises", ["dip_vae dip_variant=i"])]
@@ -117,7 +98,7 @@ def _total_correlation(table: pd.DataFrame, rng: np.random.Generator) -> list[Cl
                 seeds=table["seed"].nunique(),
                 verdict="unclear" if low > 0 and right.mean() < 0.75 else positive(low, high),
                 note=f"Left out: {', '.join(left_out)}. Three quarters of the signs must be right (set after a look). "
-                + NOTES[which],
+                + notes.get(f"001-1 ({which})", ""),
             )
         )
     return found
@@ -206,7 +187,7 @@ def _overlap(table: pd.DataFrame, rng: np.random.Generator) -> Claim:
     )
 
 
-def _selection(table: pd.DataFrame, rng: np.random.Generator) -> Claim:
+def _selection(table: pd.DataFrame, rng: np.random.Generator, notes: Mapping[str, str]) -> Claim:
     def gap(t: pd.DataFrame) -> float:
         parts = [part for _, part in t.groupby("data")]
         best = [analyse.agreement(p, UNSUPERVISED, METRICS).abs().to_numpy().max(0).mean() for p in parts]
@@ -225,7 +206,7 @@ def _selection(table: pd.DataFrame, rng: np.random.Generator) -> Claim:
         high=high,
         seeds=table["seed"].nunique(),
         verdict=positive(low, high),
-        note="" if low > 0 else NOTES["selection"],
+        note="" if low > 0 else notes.get("001-5", ""),
     )
 
 

@@ -9,9 +9,10 @@ import pandas as pd
 import torch
 from scipy.stats import kstest
 
+from unbraid.codes import read_codes
 from unbraid.maths.entangle import entangle
 from unbraid.metrics.mig import mig
-from unbraid.reproduce.results import Claim
+from unbraid.study.claims import Claim
 from unbraid.train.run import Run
 
 POSITION, OTHERS = ("posX", "posY"), ("shape", "scale", "orientation")
@@ -44,11 +45,12 @@ def capacity_claim(table: pd.DataFrame, runs: Path) -> Claim:
     table = table.sort_values("steps")
     lead: dict[int, list[float]] = {}
     for _, run in table.iterrows():
-        arrays = Run(runs / run["run"]).arrays("codes.npz")
-        known = mig(arrays["codes_z"], arrays["factors"], np.random.default_rng(0))
-        matrix = np.array(known.parts["mutual_information"]) * (arrays["kl_z"] > 0.1)[:, None]  # [d, k]
-        names = [str(name) for name in arrays["factor_names"]]
-        nats = dict(zip(names, matrix.max(0), strict=True))
+        codes = read_codes(Run(runs / run["run"]))
+        block = codes.blocks["z"]
+        assert block.kl is not None
+        known = mig(block.codes, codes.factors, np.random.default_rng(0))
+        matrix = np.array(known.parts["mutual_information"]) * (block.kl > 0.1)[:, None]  # [d, k]
+        nats = dict(zip(codes.factor_names, matrix.max(0), strict=True))
         lead.setdefault(int(run["steps"]), []).append(
             float(np.mean([nats[n] for n in POSITION]) - max(nats[n] for n in OTHERS))
         )

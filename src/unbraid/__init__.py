@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from unbraid.api import build, fit, load_data, load_run, report, represent, score, score_arrays, score_file
 
+    __version__: str
+
 __all__ = ["build", "fit", "load_data", "load_run", "report", "represent", "score", "score_arrays", "score_file"]
 
 
@@ -25,4 +27,12 @@ def __getattr__(name: str) -> Any:
         from unbraid import api
 
         return getattr(api, name)
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("unbraid")
     raise AttributeError(f"module 'unbraid' has no attribute '{name}'")
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

@@ -1,6 +1,7 @@
 """The constructor is the configuration: signatures are read, values checked against them, and arguments remembered.
 
-A limit stands beside its argument as an annotation: `latents: Size = 10`, `lr: Rate = 1e-4`. Annotations are read as
+A limit stands beside its argument as an annotation: `latents: Size = 10`, `crop: Annotated[int, Within(1, 178)] = 148`.
+An argument that names a file or folder is a `FilePath`, which is kept as an absolute path. Annotations are read as
 text, so that a signature can be read from the source without importing it.
 """
 
@@ -11,6 +12,7 @@ import inspect
 import math
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from numbers import Integral, Real
@@ -59,10 +61,13 @@ Count = Annotated[int, AtLeast(0)]
 Weight = Annotated[float, AtLeast(0)]
 Rate = Annotated[float, MoreThan(0)]
 Share = Annotated[float, Within(0, 1)]
+FilePath = Annotated[str, "a file or folder"]
 ALIASES = {"Size": Size, "Count": Count, "Weight": Weight, "Rate": Rate, "Share": Share}
 LIMITED: dict[str, tuple[str, Limit]] = {
     name: (kind.__name__, limit) for name, alias in ALIASES.items() for kind, limit in [get_args(alias)]
 }
+LIMITS = {"AtLeast": AtLeast, "MoreThan": MoreThan, "Within": Within}
+INLINE = re.compile(r"Annotated\[(int|float), (AtLeast|MoreThan|Within)\((.*)\)\]")
 PLAIN: dict[str, type] = {"int": int, "float": float, "str": str, "bool": bool}
 NUMBERS: dict[str, tuple[type, str]] = {"int": (Integral, "a whole number"), "float": (Real, "a number")}
 
@@ -81,7 +86,7 @@ class Argument:
     def type(self) -> str:
         """Without its limits: int, float, str, bool or Literal[...], with ' | None' where that is allowed."""
         kind, optional = _split(self.annotation)
-        return LIMITED[kind][0] + optional if kind in LIMITED else self.annotation
+        return _limited(kind)[0] + optional
 
     @property
     def choices(self) -> list[str]:
@@ -93,7 +98,7 @@ class Argument:
         kind, optional = _split(self.annotation)
         if value is None and (optional or self.default is None):
             return
-        plain, limit = LIMITED.get(kind, (kind, None))
+        plain, limit = _limited(kind)
         number: Any
         number, described = NUMBERS.get(plain, (object, ""))
         if not isinstance(value, number) or (described and isinstance(value, bool)):
@@ -106,10 +111,22 @@ class Argument:
         if wanted:
             raise UserError(f"{self.name} of {owner} must be {wanted}, not {value}")
 
+    def absolute(self, value: Any) -> Any:
+        """A path as an absolute one, so that it means the same from any working directory; all else as it is."""
+        if _split(self.annotation)[0] != "FilePath" or not isinstance(value, str | Path):
+            return value
+        text = str(value)
+        if not text or "://" in text:
+            return text
+        path = Path(text)
+        with suppress(RuntimeError):  # '~name' of a user who does not exist
+            path = path.expanduser()
+        return str(path.resolve() if ".." in path.parts else path.absolute())
+
     def converted(self, value: Any, owner: str) -> Any:
         """The value in its declared type, so that beta=4 and beta=4.0 are the same run; refuses what does not fit."""
         self.check(value, owner)
-        value, kind = plain(value), self.type.removesuffix(" | None").strip()
+        value, kind = plain(self.absolute(value)), self.type.removesuffix(" | None").strip()
         if type(value) in (int, float) and type(self.default) in (int, float) and value == self.default:
             return self.default
         if value is None:
@@ -194,7 +211,7 @@ class Configured:
         for argument in known:
             if argument.name in kwargs:
                 argument.check(kwargs[argument.name], cls.__module__.rpartition(".")[2])
-        object.__setattr__(self, "arguments", {a.name: bound.arguments[a.name] for a in known})
+        object.__setattr__(self, "arguments", {a.name: a.absolute(bound.arguments[a.name]) for a in known})
         return self
 
 
@@ -206,6 +223,15 @@ def _constructor(cls: type) -> tuple[Argument, ...]:
 def _split(annotation: str) -> tuple[str, str]:
     kind = annotation.removesuffix(" | None").strip()
     return kind, " | None" if kind != annotation else ""
+
+
+def _limited(kind: str) -> tuple[str, Limit | None]:
+    """The plain type of an annotation, and its limit."""
+    if kind in LIMITED:
+        return LIMITED[kind]
+    if inline := INLINE.fullmatch(kind):
+        return inline[1], LIMITS[inline[2]](*map(float, inline[3].split(",")))
+    return ("str" if kind == "FilePath" else kind), None
 
 
 def _meanings(doc: str) -> dict[str, str]:

@@ -1,14 +1,9 @@
-"""The evaluator: codes, pictures and scores of a trained run, for the command line, studies and experiments alike.
-
-A score is asked for by name: a metric on codes and factors ('mig'), a metric that needs the model ('translation'), a
-score of a kind of problem ('class_from_z'), the metric that it is made with ('w2') or the kind of problem itself for
-all of its scores ('two_sets'). 'dci:gbt' is the metric 'dci' under a name of its own, for other options.
-"""
+"""The evaluator: codes, pictures and scores of a trained run, for the command line, studies and experiments alike."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,12 +12,12 @@ import numpy as np
 
 from unbraid import catalogue
 from unbraid.codes import FILE, Codes, read_codes
-from unbraid.errors import UserError, unknown
+from unbraid.errors import UserError
 from unbraid.metrics.contract import Score
-from unbraid.metrics.suite import DEFAULT, available, entry, needs_factors
-from unbraid.problems import PROBLEMS, problems_of
+from unbraid.metrics.suite import DEFAULT, available, metric_function, needs_factors
+from unbraid.problems import problems_of
 from unbraid.problems.contract import EXAMPLES, Trained
-from unbraid.problems.plain import Plain
+from unbraid.problems.scores import Loaded, Options, all_scores, check_metrics, has_factors, take_scores
 from unbraid.train.run import Run, read_arrays, write
 
 if TYPE_CHECKING:  # scores of codes need no torch
@@ -30,9 +25,6 @@ if TYPE_CHECKING:  # scores of codes need no torch
     from unbraid.methods.contract import Method
 
 POINTS = 10_000  # rows encoded unless another number is asked for
-OF_STUDIES = {"udr": "the runs of several seeds: 'unbraid report FOLDER' takes it of a study"}
-Options = Mapping[str, Mapping[str, Any]]
-Loaded = Callable[[], "tuple[Method[Any], Table]"]
 
 
 def represent(
@@ -92,6 +84,7 @@ def score(
 
         return load_run(run.path), load_data(run.plan.data, **run.plan.data_arguments)
 
+    _warn_if_unfinished(run)
     of_model = metrics is not None and set(metrics) <= set(catalogue.of_models())
     codes = None if of_model else read_codes(run)
     scores = _scores(codes, metrics, options, seed=seed, block=block, loaded=loaded, where=str(run.path))
@@ -122,7 +115,15 @@ def score_file(
     return _scores(codes, metrics, options, seed=seed, block=block, loaded=None, where=str(path))
 
 
-def complete(run: Run, loaded: Loaded, points: int | None, *, image: int | None = None, suite: bool = False) -> None:
+def complete(
+    run: Run,
+    loaded: Loaded,
+    points: int | None,
+    *,
+    image: int | None = None,
+    suite: bool = False,
+    metrics: Sequence[str] | None = None,
+) -> None:
     """Codes, pictures and scores of a trained run, where they are missing or asked for otherwise.
 
     Args:
@@ -130,7 +131,9 @@ def complete(run: Run, loaded: Loaded, points: int | None, *, image: int | None 
         points: images to encode; as many as before unless given
         image: row of the image to traverse; encodes again
         suite: complete the default suite where a few metrics have been taken alone
+        metrics: the scores to take, in place of all
     """
+    _warn_if_unfinished(run)
     before = len(read_codes(run).rows) if (run.path / FILE).exists() else None
     if before is None or image is not None or points is not None:
         method, table = loaded()
@@ -139,62 +142,13 @@ def complete(run: Run, loaded: Loaded, points: int | None, *, image: int | None 
             represent(run, method, table, points=wanted, image=image)
         if wanted != before:
             (run.path / "scores.json").unlink(missing_ok=True)
-    if not (run.path / "scores.json").exists() or (suite and not _has_suite(run)):
+    if metrics is not None:
+        score(run, metrics=metrics)
+    elif not (run.path / "scores.json").exists() or (suite and not _has_suite(run)):
         try:
             score(run)
         except UserError as error:
             warnings.warn(f"there are no scores: {error}", stacklevel=2)
-
-
-def take_scores(
-    codes: Codes | None,
-    wanted: Options,
-    *,
-    seed: int = 0,
-    block: str | None = None,
-    bootstrap: int = 50,
-    jobs: int = 0,
-    loaded: Loaded | None = None,
-    where: str = "",
-) -> dict[str, Score]:
-    """The scores that are asked for; the first that cannot be had raises.
-
-    Args:
-        seed: of whatever the metrics draw
-        block: of the code; the first unless given
-        bootstrap: resamplings for the interval of a metric
-        jobs: threads; 0 uses every core
-        loaded: gives the method and its data, for metrics that need the model
-        where: the codes are from, for messages
-    """
-    scores: dict[str, Score] = {}
-    for label, options in wanted.items():
-        name, colon, own = label.partition(":")
-        if name in catalogue.of_models():
-            scores[label] = _of_model(name, options, seed, loaded, where)
-            continue
-        assert codes is not None
-        if name in available():
-            plain = {"block": block, "bootstrap": bootstrap, **options}
-            found = {name: Plain().tasks(codes, seed=seed, jobs=jobs)[name].take(**plain)}
-            found = {name: _of_block(score, block or codes.first) for name, score in found.items()}
-        else:
-            found = _of_problems(codes, name, options, seed, jobs)
-        scores |= {taken + colon + own: score for taken, score in found.items()}
-    return scores
-
-
-def check_metrics(wanted: Options) -> None:
-    """Refuses names that no run can be scored by, and options that a metric does not take."""
-    known = catalogue.entries("metrics")
-    for label, options in wanted.items():
-        name = label.partition(":")[0]
-        if name in OF_STUDIES:
-            raise UserError(f"{name} needs {OF_STUDIES[name]}")
-        if name in known:
-            catalogue.check(known[name], dict(options))
-        elif not any(problem.knows(name) for problem in PROBLEMS):
-            raise unknown("metric", name, (*known, *(problem.name for problem in PROBLEMS)))
 
 
 def evaluate(
@@ -226,9 +180,10 @@ def evaluate(
     return {"quantities": quantities} | ({"measures": measures} if measures else {})
 
 
-def _needs_factors(label: str) -> bool:
-    name = label.partition(":")[0]
-    return name in available() and needs_factors(entry(name))
+def _warn_if_unfinished(run: Run) -> None:
+    if not run.finished:
+        what = f"the training of {run.path} has not reached its {run.plan.steps:,} steps"
+        warnings.warn(f"{what}: '{run.plan.command}' continues it", stacklevel=3)
 
 
 def _scores(
@@ -250,7 +205,7 @@ def _scores(
         raise UserError(f"the seed must be 0 or more, not {seed}")
     if metrics is None:
         assert codes is not None
-        return _all(codes, options or {}, seed=seed, block=block)
+        return all_scores(codes, options or {}, seed=seed, block=block)
     if not metrics:
         raise UserError("no metric is named: leave --metrics out for all of them; 'unbraid list metrics' shows them")
     if unasked := set(options or {}) - set(metrics):
@@ -260,59 +215,11 @@ def _scores(
     return take_scores(codes, wanted, seed=seed, block=block, loaded=loaded, where=where)
 
 
-def _all(codes: Codes, options: Options, *, seed: int, block: str | None) -> dict[str, Score]:
-    """The default suite, a metric that cannot be taken without a value; and all scores of the kinds of problem."""
-    check_metrics(options)
-    if unasked := set(options) - set(DEFAULT):
-        raise UserError(f"options are given for '{unasked.pop()}', which is not among the metrics asked for")
-    scores: dict[str, Score] = {}
-    for name in DEFAULT if _has_factors(codes) else ():
-        try:
-            scores |= take_scores(codes, {name: options.get(name, {})}, seed=seed, block=block)
-        except UserError as error:
-            undefined = Score(float("nan"), n=len(codes), warnings=(str(error),))
-            scores[name] = _of_block(undefined, block or codes.first)
-    for problem in problems_of(codes):
-        if problem.name != Plain.name:
-            scores |= {name: task.take() for name, task in problem.tasks(codes, seed=seed).items()}
-    return scores
-
-
-def _of_block(score: Score, block: str) -> Score:
-    return replace(score, params={**score.params, "block": block}) if block else score
-
-
-def _of_model(name: str, options: Mapping[str, Any], seed: int, loaded: Loaded | None, where: str) -> Score:
-    if loaded is None:
-        raise UserError(f"{name} needs the model, and {where} has codes alone: give a run's directory")
-    from unbraid.metrics.model.contract import measure
-
-    method, data = loaded()
-    return measure(method, data.test or data, metrics=[name], seed=seed, options={name: options})[name]
-
-
-def _of_problems(codes: Codes, name: str, options: Mapping[str, Any], seed: int, jobs: int) -> dict[str, Score]:
-    """The score of this name, or all that are made with this metric, or all of this kind of problem."""
-    known: list[str] = []
-    for problem in problems_of(codes):
-        if problem.name == Plain.name:
-            continue
-        tasks = problem.tasks(codes, seed=seed, jobs=jobs)
-        known += [problem.name, *tasks]
-        taken = {n: task for n, task in tasks.items() if name in (n, task.metric, problem.name)}
-        if taken:
-            return {n: task.take(**options) for n, task in taken.items()}
-    for problem in PROBLEMS:
-        if problem.knows(name) or name in problem.metrics:
-            raise UserError(f"{name} needs {problem.needs}")
-    raise unknown("metric", name, (*available(), *catalogue.of_models(), *known))
-
-
 def _has_suite(run: Run) -> bool:
     """Whether the default suite is among the scores, or is not to be had of these codes."""
-    return not _has_factors(read_codes(run)) or set(DEFAULT) <= run.scores().keys()
+    return not has_factors(read_codes(run)) or set(DEFAULT) <= run.scores().keys()
 
 
-def _has_factors(codes: Codes) -> bool:
-    """Targets and backgrounds have no factors to tell apart where there is just a class."""
-    return bool(codes.factors.shape[1] > (0 if codes.background is None else 1))
+def _needs_factors(label: str) -> bool:
+    name = label.partition(":")[0]
+    return name in available() and needs_factors(metric_function(name))

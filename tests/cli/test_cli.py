@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -169,7 +171,7 @@ def test_bad_numbers_are_a_sentence(
         ("run beta_vae --data dsprits", "no data set is called 'dsprits': did you mean 'dsprites'?"),
         ("run beta_vae --btea 3", "no option is called '--btea': did you mean '--beta'?"),
         ("run", "say which method to run"),
-        ("run beta_vae --net conf --steps 1", "no network is called 'conf': did you mean 'conv'?"),
+        ("run beta_vae --net conf --steps 1", "no value of --net is called 'conf': did you mean 'conv'?"),
         ("run beta_vae --data images", "images needs --path"),
         ("run ada_gvae --data images --path {empty} --steps 1", "pairs|Pairs"),
         ("scoer x", "no command is called 'scoer': did you mean 'score'?"),
@@ -187,7 +189,7 @@ def test_bad_numbers_are_a_sentence(
         ("score {codes} --metrics mig --set mig.bins=x", "bins of mig must be a whole number, not 'x'"),
         ("score {codes} --block z", "not cut into blocks: leave out the block 'z'"),
         ("score {bare}", r"it holds one bare array, not named ones\)"),
-        ("score x --points 5", "there are: --block, --help, --json, --metrics, --seed, --set, -h$"),
+        ("score x --points 5", "there are: --block, --help, --json, --metrics, --seed, --set, --version, -h$"),
     ],
 )
 def test_mistakes_get_one_sentence(
@@ -216,10 +218,13 @@ def test_a_value_of_the_wrong_type_is_refused(words: str, capsys: pytest.Capture
 
 
 def test_help_shows_the_arguments_of_every_method(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["run", "--help"]) == 0
-    text = " ".join(capsys.readouterr().out.split())
-    assert "--beta BETA weight of the KL; 1 is the VAE (float, default: 4.0)" in text
-    assert "--gamma GAMMA weight of the total correlation; 0 is the VAE (float, default: 10.0)" in text
+    for method, line in (
+        ("beta_vae", "--beta BETA weight of the KL; 1 is the VAE (float, default: 4.0)"),
+        ("factor_vae", "--gamma GAMMA weight of the total correlation; 0 is the VAE (float, default: 10.0)"),
+    ):
+        with pytest.raises(SystemExit):
+            main(["run", method, "--help"])
+        assert line in " ".join(capsys.readouterr().out.split())
     with pytest.raises(SystemExit):
         main(["run", "ada_gvae", "--help"])
     assert "--changed" in capsys.readouterr().out
@@ -280,3 +285,75 @@ def test_what_was_not_foreseen_is_a_sentence_too(
     monkeypatch.setattr(listing, "main", fail)
     assert main(["list", "methods"]) == code
     assert told in capsys.readouterr().err
+
+
+def test_the_version_and_the_module_as_a_program(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["--version"])
+    assert capsys.readouterr().out.strip() == f"unbraid {unbraid.__version__}"
+    assert {"fit", "load_run", "__version__"} <= set(dir(unbraid))
+    words = [sys.executable, "-m", "unbraid", "list", "methods"]
+    assert "beta_vae" in subprocess.run(words, capture_output=True, text=True, check=True).stdout
+
+
+def test_the_help_of_run_names_the_methods_and_fits_two_screens(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", "--help"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) < 100
+    assert any("intervention_ae" in line for line in lines)
+
+
+def test_a_folder_without_a_name_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", "vae", "--size", "16", "--steps", "1", "--out", ""]) == 1
+    assert "has an empty name" in capsys.readouterr().err
+
+
+@pytest.mark.filterwarnings("default:the training of")
+def test_an_unfinished_run_is_named_when_it_is_scored_or_reported(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["run", "vae", "--size", "16", "--width", "4", "--steps", "60", "--out", str(tmp_path), "--quiet"]
+    assert main([*words, "--points", "400"]) == 0
+    (run,) = tmp_path.iterdir()
+    capsys.readouterr()
+    (run / "done").unlink()
+    assert main(["score", str(run), "--metrics", "mig"]) == 0
+    assert "has not reached its 60 steps" in capsys.readouterr().err
+    assert main(["report", str(run)]) == 0
+    assert "has not reached its 60 steps" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("metrics", "sentence"),
+    [
+        ("", "no metric is named"),
+        ("w2", "w2 needs a target and a background set"),
+        ("udr", "udr needs the runs of several seeds"),
+        ("group_accuracy", "group_accuracy needs predictions of classes"),
+        ("probe_table", "probe_table needs a code with several blocks"),
+        ("class_from_z", "class_from_z needs a target and a background set"),
+        ("migg", "did you mean 'mig'"),
+    ],
+)
+def test_what_is_listed_can_be_asked_for_or_says_what_it_needs(
+    metrics: str, sentence: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rng = np.random.default_rng(0)
+    np.savez(tmp_path / "a.npz", codes=rng.normal(size=(50, 2)), factors=rng.integers(0, 3, (50, 2)))
+    assert main(["score", str(tmp_path / "a.npz"), "--metrics", metrics]) == 1
+    assert sentence in capsys.readouterr().err
+
+
+def test_a_negative_seed_of_score_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    np.savez(tmp_path / "a.npz", codes=np.zeros((50, 2)), factors=np.zeros((50, 2), int))
+    assert main(["score", str(tmp_path / "a.npz"), "--seed", "-1"]) == 1
+    assert "the seed must be 0 or more, not -1" in capsys.readouterr().err
+
+
+def test_run_takes_the_metrics_that_are_asked_for(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["run", "vae", "--size", "16", "--width", "4", "--steps", "20", "--out", str(tmp_path), "--quiet"]
+    assert main([*words, "--points", "300", "--metrics", "mig, modularity"]) == 0
+    (run,) = tmp_path.iterdir()
+    assert set(json.loads((run / "scores.json").read_text())) == {"mig", "modularity"}
+    assert main([*words, "--metrics", "w2"]) == 1
+    assert "w2 needs a target and a background set" in capsys.readouterr().err

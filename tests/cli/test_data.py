@@ -54,8 +54,8 @@ def test_list_for_people_in_another_root(tmp_path: Path, capsys: pytest.CaptureF
     assert f"data root: {tmp_path / 'mine'}\n" in out
     assert lines["stl10"].split()[-2:] == ["stl10", "no"]
     assert "class 10" in lines["stl10"]
-    assert "where you say" in lines["images"]
-    assert "(made here)" in lines["shapes3d"]
+    assert "given by you" in lines["images"]
+    assert "(rendered)" in lines["shapes3d"]
 
 
 def test_list_answers_at_once_and_without_torch() -> None:
@@ -131,8 +131,8 @@ def test_fetch_of_what_is_there_and_what_has_no_address(
     assert run("fetch", "dsprites") == 0
     assert "needs no files" in capsys.readouterr().out
     with pytest.raises(
-        UserError, match=rf"celeba cannot be fetched: take img_align_celeba\.zip.* put that into {root}/celeba"
+        UserError, match=rf"celeba cannot be fetched: download img_align_celeba\.zip.* put the files into {root}/celeba"
     ):
         run("fetch", "celeba_hats_glasses")
-    with pytest.raises(UserError, match="affectnet cannot be fetched: ask its authors"):
+    with pytest.raises(UserError, match="affectnet cannot be fetched: request it from its authors"):
         run("fetch", "affectnet")

@@ -12,14 +12,15 @@ from PIL import Image
 
 from unbraid.data.batch import TargetBackground
 from unbraid.data.compose import digits
-from unbraid.data.compose.texture import pieces
+from unbraid.data.compose.photographs import GreyPhotographs
+from unbraid.data.compose.texture import cut_squares
 from unbraid.data.samplers import sampler
 from unbraid.data.sets.affectnet_emotions import AffectNetEmotions
 from unbraid.data.sets.celeba import ATTRIBUTES, CelebA
 from unbraid.data.sets.celeba_hats_glasses import CelebAHatsGlasses
 from unbraid.data.sets.cifar10 import CIFAR10, CLASSES
 from unbraid.data.sets.grassy_mnist import GrassyMNIST
-from unbraid.data.sets.photo_mnist import Photographs, PhotoMNIST
+from unbraid.data.sets.photo_mnist import PhotoMNIST
 from unbraid.data.sets.two_folders import TwoFolders
 from unbraid.data.table import Table
 from unbraid.errors import UserError
@@ -77,7 +78,7 @@ def test_patches_reach_every_corner_of_a_picture() -> None:
     picture = RNG.integers(0, 256, (3, 40, 60), dtype=np.uint8)
     below_one = np.nextafter(np.float32(1), np.float32(0))
     where = np.array([[0, 0], [below_one, below_one], [0, below_one], [0.5, 0.25]], np.float32)
-    found = pieces(picture, where, 28)
+    found = cut_squares(picture, where, 28)
     for piece, (top, left) in zip(found, [(0, 0), (12, 32), (0, 32), (6, 8)], strict=True):
         np.testing.assert_array_equal(piece, picture[:, top : top + 28, left : left + 28])
 
@@ -122,10 +123,10 @@ def test_digits_are_mixed_with_photographs(tmp_path: Path, monkeypatch: pytest.M
     behind, digit = table.behind.images(rows).astype(float), np.zeros((30, 1, 32, 32))
     digit[:, 0, 2:30, 2:30] = table.digits[:, 2:30, 2:30]
     np.testing.assert_array_equal(table.images(rows), np.rint(0.25 * behind + 0.75 * digit))
-    assert isinstance(table.background, Photographs)
+    assert isinstance(table.background, GreyPhotographs)
     assert (np.bincount(table.values(rows)[:, 0]).tolist(), len(table.background)) == ([3] * 10, 20)
     assert not set(table.behind.chosen) & set(table.background.chosen)
-    with pytest.raises(UserError, match="30 targets and 31 backgrounds are more than the 60 photographs there are"):
+    with pytest.raises(UserError, match="30 targets and 31 backgrounds are more than the 60 photographs available"):
         PhotoMNIST(path=str(tmp_path), per_class=3, photographs=31)
 
 
@@ -140,9 +141,9 @@ def test_what_cannot_be_mixed_is_said(tmp_path: Path) -> None:
     file = texture(tmp_path / "t.png", channels=1)
     with pytest.raises(UserError, match="is called 'nonlinar': did you mean 'nonlinear'"):
         GrassyMNIST(texture=file, combine="nonlinar")  # type: ignore[arg-type]
-    with pytest.raises(UserError, match="ratio is 2"):
+    with pytest.raises(UserError, match="ratio of grassy_mnist must be from 0 to 1, not 2"):
         GrassyMNIST(texture=file, ratio=2)
-    with pytest.raises(UserError, match="at least 1, not 0, 4986 and 1"):
+    with pytest.raises(UserError, match="per_class of grassy_mnist must be 1 or more, not 0"):
         GrassyMNIST(texture=file, per_class=0)
     Image.fromarray(np.zeros((90, 50), np.uint8)).save(tmp_path / "narrow.png")
     with pytest.raises(UserError, match=r"narrow\.png is too small"):
@@ -221,5 +222,5 @@ def test_rows_of_both_folders_are_held_out(tmp_path: Path) -> None:
         assert (len(kept), len(held)) == (7, 5)
         assert sorted(shades(kept) + shades(held)) == [10 * i + first for i in range(12)]
         assert [int(Path(name).stem) for name in held.files] == [shade // 10 for shade in shades(held)]
-    with pytest.raises(UserError, match="count=12 would hold out 12 of the 12 rows"):
+    with pytest.raises(UserError, match="this would hold out 12 of the 12 rows"):
         TwoFolders(target=str(tmp_path / "more"), background=str(tmp_path / "less"), size=8, test_rows=12)

@@ -15,7 +15,7 @@ FRAMES = Path(__file__).parents[3] / "shared/data/reference_frames/dsprites"
 
 
 def published(labels: str) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Factors [n, 5] and pictures [n, 64, 64] of the frames that the authors published."""
+    """Factors [n, 5] and images [n, 64, 64] of the frames that the authors published."""
     if not FRAMES.exists():
         pytest.skip("the published frames are not here")
     with (FRAMES / labels).open() as file:
@@ -30,7 +30,7 @@ def test_equals_the_published_frames(labels: str) -> None:
     values, real = published(labels)
     wrong = (DSprites().render(values)[:, 0] > 127) != real
     assert wrong.sum() <= 0.01 * real.sum()
-    assert (wrong.sum((1, 2)) <= 0.05 * real.sum((1, 2))).all(), "one of the frames is another picture"
+    assert (wrong.sum((1, 2)) <= 0.05 * real.sum((1, 2))).all(), "one of the frames is another image"
 
 
 def test_mean_over_the_grid() -> None:
@@ -72,5 +72,5 @@ def test_moves_and_turns_as_the_factors_say() -> None:
 
 
 def test_refuses_pictures_that_are_too_small() -> None:
-    with pytest.raises(UserError, match="size is 4"):
+    with pytest.raises(UserError, match="size of dsprites must be 8 or more, not 4"):
         DSprites(size=4)

@@ -72,7 +72,7 @@ def test_sprites_are_negatives_of_a_tinted_piece(tmp_path: Path) -> None:
 
 
 def test_pieces_come_from_the_whole_picture(tmp_path: Path) -> None:
-    """Where the dark quarter of a picture ends in a piece tells where the piece was cut."""
+    """Where the dark quarter of an image ends in a piece tells where the piece was cut."""
     quarter = np.full((100, 100, 3), 200, np.uint8)
     quarter[:50, :50] = 0
     Image.fromarray(quarter).save(tmp_path / "quarter.png")
@@ -85,8 +85,8 @@ def test_pieces_come_from_the_whole_picture(tmp_path: Path) -> None:
 
 
 def test_refuses_what_is_no_picture(tmp_path: Path) -> None:
-    (tmp_path / "text.png").write_text("not a picture")
-    with pytest.raises(UserError, match=r"text\.png cannot be read as a picture"):
+    (tmp_path / "text.png").write_text("not an image")
+    with pytest.raises(UserError, match=r"text\.png cannot be read as an image"):
         ScreamDSprites(picture=str(tmp_path / "text.png"))
     with pytest.raises(UserError, match=r"none\.png cannot be read"):
         ScreamDSprites(picture=str(tmp_path / "none.png"))

@@ -12,16 +12,13 @@ import pytest
 from numpy.typing import NDArray
 
 from unbraid.data.io import array_files as arrays
-from unbraid.data.io.array_files import H5Rows, cached, npy, npz
+from unbraid.data.io.array_files import H5Rows, cached_rows, npy, npz
 from unbraid.errors import UserError
 
 PIXELS = np.random.default_rng(0).integers(0, 256, (5, 4, 3), dtype=np.uint8)
 
 
-@pytest.fixture(autouse=True)
-def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("UNBRAID_DATA", str(tmp_path / "root"))
-    return tmp_path / "root"
+pytestmark = pytest.mark.usefixtures("root", "cache")
 
 
 class Payload:
@@ -37,7 +34,7 @@ def test_a_pickle_is_refused_and_not_run(tmp_path: Path) -> None:
     evil = np.array([Payload(touched)], object)
     np.savez(tmp_path / "evil.npz", imgs=evil, good=PIXELS)
     np.save(tmp_path / "evil.npy", evil, allow_pickle=True)
-    with pytest.raises(UserError, match=r"imgs\.npy in .*evil\.npz holds Python objects, which are not unpickled"):
+    with pytest.raises(UserError, match=r"imgs\.npy in .*evil\.npz holds Python objects, which are never unpickled"):
         npz(tmp_path / "evil.npz", "imgs")
     with pytest.raises(UserError, match=r"evil\.npy holds Python objects"):
         npy(tmp_path / "evil.npy")
@@ -51,14 +48,14 @@ def test_a_pickle_is_refused_and_not_run(tmp_path: Path) -> None:
 @pytest.mark.parametrize("save", [np.savez, np.savez_compressed])
 @pytest.mark.parametrize("in_memory", [0, 1 << 30])
 def test_npz_maps_loads_and_unpacks_alike(
-    tmp_path: Path, root: Path, monkeypatch: pytest.MonkeyPatch, order: Any, save: Any, in_memory: int
+    tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch, order: Any, save: Any, in_memory: int
 ) -> None:
     monkeypatch.setattr(arrays, "IN_MEMORY", in_memory)
     wide = np.random.default_rng(2).random((50, 7, 3)).astype(">f4")
     save(tmp_path / "x.npz", first=np.arange(9), second=np.asarray(wide, order=order))
     stored = npz(tmp_path / "x.npz")["second"]
     if order == "F" and in_memory == 0:
-        with pytest.raises(UserError, match=r"'second' in .* save it in C's order"):
+        with pytest.raises(UserError, match=r"'second' in .* save it in C order"):
             stored.rows("x")
         return
     rows = np.array([49, 0, 7, 7])
@@ -67,7 +64,7 @@ def test_npz_maps_loads_and_unpacks_alike(
     if order == "C":
         assert np.array_equal(np.concatenate(list(stored.parts(8))), wide)
     unpacked = save is np.savez_compressed and order == "C" and in_memory == 0
-    assert [file.suffix for file in (root / "cache").glob("*")] == ([".npy"] if unpacked else [])
+    assert [file.suffix for file in (cache / "converted").glob("*")] == ([".npy"] if unpacked else [])
 
 
 def test_a_file_that_is_cut_off_while_it_is_open(tmp_path: Path) -> None:
@@ -77,11 +74,11 @@ def test_a_file_that_is_cut_off_while_it_is_open(tmp_path: Path) -> None:
     assert np.array_equal(read(np.array([4])), PIXELS[4:])
     file.write_bytes(file.read_bytes()[:-1])
     assert np.array_equal(read(np.array([3])), PIXELS[3:4])
-    with pytest.raises(UserError, match=r"x\.npy is broken: .*it ends before the end of row 4"):
+    with pytest.raises(UserError, match=r"x\.npy is corrupt: .*it ends before the end of row 4"):
         read(np.array([3, 4]))
 
 
-def test_a_torn_npz_leaves_no_copy(tmp_path: Path, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_torn_npz_leaves_no_copy(tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(arrays, "IN_MEMORY", 0)
     file = tmp_path / "x.npz"
     noise = np.random.default_rng(3).integers(0, 256, (100, 1000), dtype=np.uint8)
@@ -92,7 +89,7 @@ def test_a_torn_npz_leaves_no_copy(tmp_path: Path, root: Path, monkeypatch: pyte
     stored = npz(file, "images")["images"]
     with pytest.raises(UserError, match=r"'images' in .*x\.npz"):
         stored.rows("x")
-    assert list((root / "cache").iterdir()) == []
+    assert list((cache / "converted").iterdir()) == []
 
 
 def test_a_copy_is_made_once_and_again_when_its_source_changes(tmp_path: Path, root: Path) -> None:
@@ -104,22 +101,22 @@ def test_a_copy_is_made_once_and_again_when_its_source_changes(tmp_path: Path, r
 
     source.write_bytes(b"one")
     for _ in range(2):
-        copy = cached("it", [source], (3, 3), parts)
+        copy = cached_rows("it", [source], (3, 3), parts)
         assert copy(np.array([2, 0, 1])).tolist() == [[9, 9, 9], [1, 1, 1], [1, 1, 1]]
     source.write_bytes(b"longer")
-    assert cached("it", [source], (3, 3), parts)(np.array([0]))[0, 0] == 2
-    with pytest.raises(UserError, match="promises"):
-        cached("short", [source], (5, 3), parts)
+    assert cached_rows("it", [source], (3, 3), parts)(np.array([0]))[0, 0] == 2
+    with pytest.raises(UserError, match="announces"):
+        cached_rows("short", [source], (5, 3), parts)
 
 
 def test_a_copy_that_the_disk_has_no_room_for(tmp_path: Path, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     source = tmp_path / "source"
     source.touch()
-    with pytest.raises(UserError, match="bytes free"):
-        cached("huge", [source], (1 << 62,), lambda: [])
-    monkeypatch.setenv("UNBRAID_DATA", str(source))
-    with pytest.raises(UserError, match=r"source/cache/.* cannot be written"):
-        cached("it", [source], (1,), lambda: [np.zeros(1, np.uint8)])
+    with pytest.raises(UserError, match="bytes of free space for huge"):
+        cached_rows("huge", [source], (1 << 62,), lambda: [])
+    monkeypatch.setenv("UNBRAID_CACHE", str(source))
+    with pytest.raises(UserError, match=r"source/converted/.* cannot be written"):
+        cached_rows("it", [source], (1,), lambda: [np.zeros(1, np.uint8)])
 
 
 def test_h5_rows_in_any_order_and_what_is_refused(tmp_path: Path) -> None:
@@ -147,5 +144,5 @@ def test_h5_rows_in_any_order_and_what_is_refused(tmp_path: Path) -> None:
         H5Rows(outer, "images", (20, 4, 4, 3), "uint8")
     cut = tmp_path / "cut.h5"
     cut.write_bytes(file.read_bytes()[:3000])
-    with pytest.raises(UserError, match=r"cut\.h5 is broken"):
+    with pytest.raises(UserError, match=r"cut\.h5 is corrupt"):
         H5Rows(cut, "images", (20, 4, 4, 3), "uint8")

@@ -13,7 +13,7 @@ import pytest
 from PIL import Image
 
 from unbraid.data.batch import Views
-from unbraid.data.classed import Classed
+from unbraid.data.class_table import ClassTable
 from unbraid.data.compose import photographs as backgrounds
 from unbraid.data.samplers import sampler
 from unbraid.data.sets.cifar10 import CIFAR10, CLASSES
@@ -25,10 +25,7 @@ from unbraid.errors import UserError
 RNG = np.random.default_rng(0)
 
 
-@pytest.fixture(autouse=True)
-def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("UNBRAID_DATA", str(tmp_path / "root"))
-    return tmp_path / "root"
+pytestmark = pytest.mark.usefixtures("root", "cache")
 
 
 def every(table: Table) -> Bytes:
@@ -90,14 +87,14 @@ def test_mnist_refused(shared: Path, root: Path) -> None:
     labels.write_bytes((root / "mnist" / "t10k-labels-idx1-ubyte.gz").read_bytes())
     with pytest.raises(UserError, match=r"has shape \(10000,\) instead of \(60000,\)"):
         MNIST()
-    with pytest.raises(UserError, match="no split is called 'tset': did you mean 'test'"):
+    with pytest.raises(UserError, match="no split of mnist is called 'tset': did you mean 'test'"):
         MNIST(split="tset")  # type: ignore[arg-type]
-    with pytest.raises(UserError, match="size is 0"):
+    with pytest.raises(UserError, match="size of mnist must be 1 or more, not 0"):
         MNIST(path=str(shared / "data/mnist"), size=0)
 
 
 def write_stl(folder: Path, split: str, labels: list[int]) -> Bytes:
-    """Pictures [n, 3, 96, 96], written column by column."""
+    """Images [n, 3, 96, 96], written column by column."""
     pictures = RNG.integers(0, 256, (len(labels), 3, 96, 96), dtype=np.uint8)
     folder.mkdir(parents=True, exist_ok=True)
     columns = (picture[c, :, x].tobytes() for picture in pictures for c in range(3) for x in range(96))
@@ -203,7 +200,7 @@ def test_real_cifar10_pictures(shared: Path) -> None:
 
 
 def test_views_share_their_class_and_are_not_the_same_row() -> None:
-    class Rows_(Classed):
+    class Rows_(ClassTable):
         name = "rows"
         factors = (Factor("class", 4),)
         label = "class"

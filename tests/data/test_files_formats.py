@@ -29,10 +29,7 @@ fuzz = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCh
 edits = st.lists(st.tuples(st.integers(0, 10**6), st.integers(0, 255)), min_size=1, max_size=4)
 
 
-@pytest.fixture(autouse=True)
-def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("UNBRAID_DATA", str(tmp_path / "root"))
-    return tmp_path / "root"
+pytestmark = pytest.mark.usefixtures("root", "cache")
 
 
 def idx(array: NDArray[Any], kind: int = 8) -> bytes:
@@ -203,18 +200,18 @@ def test_sentences_name_the_file_and_what_was_expected(tmp_path: Path) -> None:
             read_idx(file, (5, 4, 3))
 
     whole = idx(PIXELS)
-    says(b"", r"is broken: expected an idx file of shape \(5, 4, 3\) \(it ends after 0 of 4 bytes\)")
-    says(whole[:-1], "is broken.*it ends after 59 of 60 bytes")
-    says(whole + b"x", "goes on after the 60 bytes that its header promises")
+    says(b"", r"is corrupt: expected an idx file of shape \(5, 4, 3\) \(it ends after 0 of 4 bytes\)")
+    says(whole[:-1], "is corrupt.*it ends after 59 of 60 bytes")
+    says(whole + b"x", "has extra bytes after the 60 that its header announces")
     says(b"\x12\x34" + whole[2:], "is not an idx file: it starts with 1234 08 03")
     says(idx(PIXELS[:4]), r"has shape \(4, 4, 3\) instead of \(5, 4, 3\)")
     says(idx(PIXELS, 9), "holds int8 instead of uint8")
-    says(gzip.compress(whole)[:-12], "is broken")
+    says(gzip.compress(whole)[:-12], "is corrupt")
     file.unlink()
     with pytest.raises(UserError, match="train-labels-idx1-ubyte does not exist"):
         read_idx(file)
     file.mkdir()
-    with pytest.raises(UserError, match=r"train-labels-idx1-ubyte is broken: .*directory"):
+    with pytest.raises(UserError, match=r"train-labels-idx1-ubyte is corrupt: .*directory"):
         read_idx(file)
 
 
@@ -251,11 +248,11 @@ def test_a_zip_bomb_is_not_unpacked(tmp_path: Path) -> None:
         out.writestr("imgs.npy", array + bytes(50 << 20))
     with (
         little_memory(),
-        pytest.raises(UserError, match=r"bomb\.npz has 52,428,988 bytes, but its header promises 188"),
+        pytest.raises(UserError, match=r"bomb\.npz has 52,428,988 bytes, but its header announces 188"),
     ):
         npz(file, "imgs")["imgs"].load()
     honest, lying = (struct.pack("<I", size) for size in (len(array) + (50 << 20), len(array)))
     assert file.read_bytes().count(honest) == 2
     file.write_bytes(file.read_bytes().replace(honest, lying))
-    with little_memory(), pytest.raises(UserError, match=r"bomb\.npz is broken: .* \(Bad CRC-32"):
+    with little_memory(), pytest.raises(UserError, match=r"bomb\.npz is corrupt: .* \(Bad CRC-32"):
         npz(file, "imgs")["imgs"].load()

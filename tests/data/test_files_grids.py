@@ -28,10 +28,7 @@ from unbraid.errors import UserError
 RNG = np.random.default_rng(0)
 
 
-@pytest.fixture(autouse=True)
-def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("UNBRAID_DATA", str(tmp_path / "root"))
-    return tmp_path / "root"
+pytestmark = pytest.mark.usefixtures("root", "cache")
 
 
 def shrink(monkeypatch: pytest.MonkeyPatch, kind: type[Grid], *sizes: int) -> int:
@@ -64,7 +61,7 @@ def write_dsprites(path: Path, sizes: tuple[int, ...], **changes: NDArray[Any]) 
     return pictures
 
 
-def test_dsprites(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_dsprites(root: Path, monkeypatch: pytest.MonkeyPatch, cache: Path) -> None:
     with pytest.raises(
         UserError, match=rf"{DSPRITES} does not exist: run `unbraid data fetch dsprites_npz`, or set path"
     ):
@@ -80,11 +77,11 @@ def test_dsprites(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     half = DSpritesNpz(path=str(file), size=32).images(rows)
     resized = Image.fromarray(pictures[5] * 255).resize((32, 32), Image.Resampling.LANCZOS)
     assert np.array_equal(half[0, 0], np.asarray(resized))
-    copy = next((root / "cache").iterdir())
+    copy = next((cache / "converted").iterdir())
     assert copy.stat().st_size == count * 512 + 128, "eight pixels to a byte"
 
 
-def test_dsprites_refused(tmp_path: Path, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_dsprites_refused(tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "x.npz"
     write_dsprites(file, (3, 2, 4, 2, 3))
     with pytest.raises(
@@ -97,7 +94,7 @@ def test_dsprites_refused(tmp_path: Path, root: Path, monkeypatch: pytest.Monkey
         write_dsprites(file, sizes, **changes)
         with pytest.raises(UserError, match=message):
             DSpritesNpz(path=str(file))
-        assert list((root / "cache").glob("*")) == []
+        assert list((cache / "converted").glob("*")) == []
 
     classes = np.array(list(itertools.product(range(1), *map(range, sizes))), np.int64)
     says("does not count through the factors", latents_classes=classes[::-1])
@@ -124,13 +121,13 @@ def write_shapes(path: Path, sizes: tuple[int, ...], order: Any = slice(None)) -
 
 
 @pytest.mark.parametrize("copy", [False, True])
-def test_shapes3d(root: Path, monkeypatch: pytest.MonkeyPatch, copy: bool) -> None:
+def test_shapes3d(root: Path, monkeypatch: pytest.MonkeyPatch, copy: bool, cache: Path) -> None:
     count = shrink(monkeypatch, Shapes3DH5, *(sizes := (2, 3, 2, 2, 3, 2)))
     pictures = write_shapes(root / "shapes3d_h5" / "3dshapes.h5", sizes)
     table = Shapes3DH5(copy=copy)
     rows = np.array([99, 4, 4, count - 1])
     assert np.array_equal(table.images(rows), pictures[rows].transpose(0, 3, 1, 2))
-    assert (root / "cache").exists() is copy
+    assert (cache / "converted").exists() is copy
     check_pairs(table)
 
 
@@ -168,11 +165,11 @@ def test_mpi3d_by_length(root: Path, monkeypatch: pytest.MonkeyPatch, in_memory:
         expected = pictures.reshape(*table.sizes, 64, 64, 3)[tuple(value)]
         assert np.array_equal(table.render(value[None])[0], expected.transpose(2, 0, 1))
     np.savez_compressed(folder / "mpi3d_toy.npz", images=np.zeros((47, 64, 64, 3), np.uint8))
-    with pytest.raises(UserError, match=r"mpi3d_toy\.npz has shape \(47, 64, 64, 3\) instead of 48 or 32 pictures"):
+    with pytest.raises(UserError, match=r"mpi3d_toy\.npz has shape \(47, 64, 64, 3\) instead of 48 or 32 images"):
         MPI3D()
     with pytest.raises(UserError, match=r"mpi3d_realistic\.npz does not exist"):
         MPI3D(variant="realistic")
-    with pytest.raises(UserError, match="no variant is called 'reall': did you mean 'real'"):
+    with pytest.raises(UserError, match="no variant of mpi3d is called 'reall': did you mean 'real'"):
         MPI3D(variant="reall")  # type: ignore[arg-type]
 
 
@@ -206,7 +203,7 @@ def test_cars3d_in_the_order_of_the_list(root: Path, monkeypatch: pytest.MonkeyP
     assert np.array_equal(by_name, pictures[1][:, :, :, 2, 1].transpose(2, 0, 1))
 
 
-def test_cars3d_refused(tmp_path: Path, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cars3d_refused(tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(UserError, match=r"cars3d/list\.txt does not exist: run `unbraid data fetch cars3d`"):
         Cars3D()
     shrink(monkeypatch, Cars3D, 4, 24, 2)
@@ -216,7 +213,7 @@ def test_cars3d_refused(tmp_path: Path, root: Path, monkeypatch: pytest.MonkeyPa
     def says(message: str) -> None:
         with pytest.raises(UserError, match=message):
             Cars3D(path=str(folder))
-        assert list((root / "cache").glob("*")) == []
+        assert list((cache / "converted").glob("*")) == []
 
     (folder / "list.txt").write_text("car_001_mesh\n../car_002_mesh")
     says(r"list\.txt names '\.\./car_002_mesh'")
@@ -230,7 +227,7 @@ def test_cars3d_refused(tmp_path: Path, root: Path, monkeypatch: pytest.MonkeyPa
     savemat(folder / "car_002_mesh.mat", {"im": np.zeros((64, 64, 3, 24, 4), np.uint8)})
     says(r"car_002_mesh\.mat has 'im' \(64, 64, 3, 24, 4\) instead of 'im' \(128, 128, 3, 24, 4\)")
     (folder / "car_002_mesh.mat").write_bytes(b"MATLAB 5.0 MAT-file" + bytes(300))
-    says(r"car_002_mesh\.mat is broken")
+    says(r"car_002_mesh\.mat is corrupt")
 
 
 def norb(path: Path, array: NDArray[Any], magic: int) -> None:
@@ -240,7 +237,7 @@ def norb(path: Path, array: NDArray[Any], magic: int) -> None:
 
 
 def write_norb(folder: Path, end: str, **changes: Any) -> dict[tuple[int, ...], NDArray[np.uint8]]:
-    """Two toys of each of two categories, one of them for training; rows are shuffled. Gives picture by factors."""
+    """Two toys of each of two categories, one of them for training; rows are shuffled. Gives image by factors."""
     folder.mkdir(parents=True, exist_ok=True)
     known: dict[tuple[int, ...], NDArray[np.uint8]] = {}
     for stem, instance in zip(STEMS, (1, 0), strict=True):
@@ -272,7 +269,7 @@ def test_small_norb_sorted_by_factors(root: Path, monkeypatch: pytest.MonkeyPatc
     assert small.max() > 127, "bytes are unsigned"
 
 
-def test_small_norb_refused(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_small_norb_refused(root: Path, monkeypatch: pytest.MonkeyPatch, cache: Path) -> None:
     folder = root / "small_norb"
     write_norb(folder, "")
     with pytest.raises(UserError, match=r"has shape \(24,\) instead of \(24300,\)"):
@@ -283,12 +280,12 @@ def test_small_norb_refused(root: Path, monkeypatch: pytest.MonkeyPatch) -> None
         write_norb(folder, "", **changes)
         with pytest.raises(UserError, match=message):
             SmallNORB()
-        assert list((root / "cache").glob("*")) == []
+        assert list((cache / "converted").glob("*")) == []
 
     info = np.zeros((24, 4), np.int32)
     says("together do not have every combination of factors once", info=info)
     says(r"info\.mat has odd azimuths", info=info + np.array([0, 0, 1, 0], np.int32))
-    says(r"info\.mat has a factor outside its 2 values", info=info + np.array([2, 0, 0, 0], np.int32))
+    says(r"info\.mat has a factor outside 0 to 1", info=info + np.array([2, 0, 0, 0], np.int32))
     says(r"cat\.mat has a factor outside", cat=np.full(24, -1, np.int32))
     says(r"dat\.mat has shape \(23, 2, 96, 96\)", dat=np.zeros((23, 2, 96, 96), np.uint8))
     norb(folder / f"{STEMS[0]}-dat.mat", np.zeros((24, 2, 96, 96), np.int16), 0x1E3D4C56)

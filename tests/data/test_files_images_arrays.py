@@ -1,4 +1,4 @@
-"""A user's own pictures as arrays, and how many of them are kept."""
+"""A user's own images as arrays, and how many of them are kept."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from unbraid.data.io import image_files as pictures
-from unbraid.data.io.image_files import Kept
+from unbraid.data.io.image_files import ImageCache
 from unbraid.data.sets.images import Images
 from unbraid.data.table import Bytes, Factor
 from unbraid.errors import UserError
@@ -18,10 +18,7 @@ from unbraid.errors import UserError
 RNG = np.random.default_rng(0)
 
 
-@pytest.fixture(autouse=True)
-def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("UNBRAID_DATA", str(tmp_path / "root"))
-    return tmp_path / "root"
+pytestmark = pytest.mark.usefixtures("root", "cache")
 
 
 def every(table: Any) -> Bytes:
@@ -74,18 +71,21 @@ def test_arrays_that_are_refused(tmp_path: Path) -> None:
         with pytest.raises(UserError, match=r"x\.npy " + message):
             Images(path=str(path), size=6)
 
-    for bad in (1.01, -0.01, np.nan, np.inf):
+    array = good.copy()
+    array[1, 0, 0], array[2, 3, 4] = 2, np.nan
+    says(array, "has NaN, first in image 2: replace it")
+    says(good[0], r"has shape \(6, 6\), a table of features: images are .* for features is two_folders")
+    for bad in (1.01, -0.01, np.inf):
         array = good.copy()
         array[2, 3, 4] = bad
-        says(array, r"has floats outside \[0, 1\], first in picture 2: scale them, or save bytes")
+        says(array, r"has floats outside \[0, 1\], first in image 2: scale them, or save bytes")
     says(good.astype(np.int64), "holds int64: save bytes")
     says(good.astype(complex), "holds complex128: save bytes")
-    says(good[0], "has shape")
     says(good[:0], "has shape")
     says(np.zeros((4, 6, 6, 4), np.uint8), "has shape")
     says(np.array([{}], object), "holds Python objects")
     np.savez(tmp_path / "x.npz", a=good, b=good)
-    with pytest.raises(UserError, match=r"x\.npz has the arrays a, b: name the one with the pictures 'images'"):
+    with pytest.raises(UserError, match=r"x\.npz has the arrays a, b: call the one with the images 'images'"):
         Images(path=str(tmp_path / "x.npz"))
 
 
@@ -96,7 +96,7 @@ def test_what_is_kept_is_bounded_and_read_once() -> None:
         read.append(row)
         return np.full((1, 2, 2), row, np.uint8)
 
-    kept = Kept(one, 10, (1, 2, 2), keep=12)  # room for three pictures
+    kept = ImageCache(one, 10, (1, 2, 2), keep=12)  # room for three images
     rows = np.array([0, 2, 3, 9, 2, 3])
     for _ in range(2):
         assert kept(rows)[:, 0, 0, 0].tolist() == rows.tolist()

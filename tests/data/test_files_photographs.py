@@ -22,10 +22,7 @@ from unbraid.errors import UserError
 RNG = np.random.default_rng(0)
 
 
-@pytest.fixture(autouse=True)
-def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("UNBRAID_DATA", str(tmp_path / "root"))
-    return tmp_path / "root"
+pytestmark = pytest.mark.usefixtures("root", "cache")
 
 
 def every(table: Table) -> Bytes:
@@ -98,7 +95,7 @@ def test_celeba_crops_the_centre(root: Path, monkeypatch: pytest.MonkeyPatch) ->
 def test_celeba_refused(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = root / "celeba"
     write_celeba(folder, "original")
-    with pytest.raises(UserError, match=r"list_attr_celeba\.txt lists 5 pictures instead of 202,599"):
+    with pytest.raises(UserError, match=r"list_attr_celeba\.txt lists 5 images instead of 202,599"):
         CelebA()
     monkeypatch.setattr(CelebA, "count", 5)
     with pytest.raises(UserError, match="no attribute of celeba is called 'Wearing_Hats': did you mean 'Wearing_Hat'"):
@@ -114,14 +111,14 @@ def test_celeba_refused(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
     says("list_attr_celeba.txt", "Young", "Old", "does not start with the names of the 40 attributes")
     says(
-        "list_attr_celeba.txt", "000002.jpg ", "000002.jpg 1 ", "has in line 4 something else than a name and 40 values"
+        "list_attr_celeba.txt", "000002.jpg ", "000002.jpg 1 ", "is not valid in line 4: expected a name and 40 values"
     )
     says("list_attr_celeba.txt", "000002.jpg", "000009.jpg", r"000009\.jpg is missing")
-    says("list_attr_celeba.txt", "5\n", "6\n", "lists 5 pictures")
+    says("list_attr_celeba.txt", "5\n", "6\n", "lists 5 images")
     says("list_eval_partition.txt", "000003.jpg 1", "000003.jpg 3", r"does not have 0, 1 or 2 for 000003\.jpg")
     says("list_eval_partition.txt", "000003.jpg 1\n", "", r"does not have 0, 1 or 2 for 000003\.jpg")
     (folder / "list_attr_celeba.txt").write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(UserError, match=r"list_attr_celeba\.txt is broken"):
+    with pytest.raises(UserError, match=r"list_attr_celeba\.txt is corrupt"):
         CelebA()
 
 
@@ -156,20 +153,20 @@ def test_affectnet_full(root: Path, header: str) -> None:
     assert (values(seven), seven.factors) == ([[3], [0]], (Factor("expression", 7),))
 
 
-def test_affectnet_reduced(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_affectnet_reduced(root: Path, monkeypatch: pytest.MonkeyPatch, cache: Path) -> None:
     folder = root / "affectnet"
     for part, expressions in (("train_set", ["5", "0", "8"]), ("val_set", ["7"])):
         (folder / part / "annotations").mkdir(parents=True)
         for i, expression in enumerate(expressions):
             flat(folder / part / "images" / f"{[2, 10, 300][i]}.jpg", 50 * i)
             np.save(folder / part / "annotations" / f"{[2, 10, 300][i]}_exp.npy", np.array(expression))
-    with pytest.raises(UserError, match=r"train_set/images has 3 pictures instead of 287,651"):
+    with pytest.raises(UserError, match=r"train_set/images has 3 images instead of 287,651"):
         AffectNet()
     monkeypatch.setattr(AffectNet, "reduced_counts", (("train", 3), ("valid", 1)))
     table = AffectNet()
     assert (values(table), shades(table)) == ([[5], [0]], [0, 50])
     assert values(table.test) == [[7]]
-    shutil.rmtree(root / "cache")
+    shutil.rmtree(cache / "converted")
     note = folder / "train_set" / "annotations" / "10_exp.npy"
     for wrong in (np.array("11"), np.array("x"), np.array([1, 2])):
         np.save(note, wrong)
@@ -189,9 +186,9 @@ def test_affectnet_refused(root: Path) -> None:
         AffectNet()
     for old, new, message in [
         ("12/b.png", "12/e.png", r"12/e\.png is missing, though line 3 of training\.csv names it"),
-        ("12/b.png", "../b.png", "has in line 3 a file outside Manually_Annotated_Images"),
-        (",7,0.1", ",x,0.1", r"training\.csv has in line 3 something else than"),
-        (",7,0.1", ",11,0.1", "has in line 3 .* an expression above 10"),
+        ("12/b.png", "../b.png", "names in line 3 a file outside Manually_Annotated_Images"),
+        (",7,0.1", ",x,0.1", r"training\.csv is not valid in line 3"),
+        (",7,0.1", ",11,0.1", "names in line 3 .* an expression outside 0 to 10"),
     ]:
         write_affectnet(folder)
         text = (folder / "training.csv").read_text()
@@ -220,7 +217,7 @@ def test_flowers(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(UserError, match=r"image_00004\.jpg does not exist"):
         Flowers102()
     savemat(folder / "setid.mat", {**sets, "valid": np.array([[1]])})
-    with pytest.raises(UserError, match=r"setid\.mat does not put every picture into exactly one part"):
+    with pytest.raises(UserError, match=r"setid\.mat does not put every image into exactly one part"):
         Flowers102()
     savemat(folder / "imagelabels.mat", {"labels": labels + 1})
     with pytest.raises(UserError, match="has labels from 2 to 103 instead of 1 to 102"):

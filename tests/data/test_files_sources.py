@@ -7,20 +7,16 @@ from pathlib import Path
 import pytest
 
 from unbraid.data.io import fetch
-from unbraid.data.io.downloads import SOURCES, USES, folder, present
-from unbraid.data.io.paths import data_root, place
+from unbraid.data.io.downloads import MADE_FROM, SOURCES, is_present, set_folder
+from unbraid.data.io.paths import cache_folder, data_root, source_of
 from unbraid.errors import UserError
 
-
-@pytest.fixture(autouse=True)
-def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("UNBRAID_DATA", str(tmp_path / "root"))
-    return tmp_path / "root"
+pytestmark = pytest.mark.usefixtures("root", "cache")
 
 
 def test_every_source_is_well_formed() -> None:
-    assert set(USES).isdisjoint(SOURCES)
-    assert {part for parts in USES.values() for part in parts} <= set(SOURCES)
+    assert set(MADE_FROM).isdisjoint(SOURCES)
+    assert {part for parts in MADE_FROM.values() for part in parts} <= set(SOURCES)
     for source in SOURCES.values():
         assert source.downloads or source.by_hand
         for download in source.downloads:
@@ -38,13 +34,13 @@ def test_checksums_of_the_real_files(shared: Path) -> None:
 
 def test_what_is_fetched_is_what_is_looked_for(root: Path) -> None:
     for name, source in SOURCES.items():
-        assert not present(name)
+        assert not is_present(name)
         for download in source.downloads:
-            path = folder(name) / (download.unpacks or download.file)
+            path = set_folder(name) / (download.unpacks or download.file)
             (path if download.unpacks else path.parent).mkdir(parents=True, exist_ok=True)
             if not download.unpacks:
                 path.touch()
-    assert {name for name in SOURCES if present(name)} == {
+    assert {name for name in SOURCES if is_present(name)} == {
         "mnist",
         "dsprites_npz",
         "shapes3d_h5",
@@ -54,14 +50,14 @@ def test_what_is_fetched_is_what_is_looked_for(root: Path) -> None:
 
 
 def test_a_folder_that_may_not_be_read(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    assert place("x", str(tmp_path / "missing")) == tmp_path / "missing"
+    assert source_of("x", str(tmp_path / "missing")) == tmp_path / "missing"
     with pytest.raises(UserError, match=r"cannot be read: .*too long"):
-        place("x", "a" * 5000)
+        source_of("x", "a" * 5000)
     with pytest.raises(UserError, match="cannot be read"):
-        place("x", "a\0b")
+        source_of("x", "a\0b")
     monkeypatch.setattr("os.access", lambda *_: False)
-    with pytest.raises(UserError, match=f"{tmp_path} may not be read by this user"):
-        place("x", str(tmp_path))
+    with pytest.raises(UserError, match=f"{tmp_path} cannot be read: permission denied"):
+        source_of("x", str(tmp_path))
 
 
 def test_the_root(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -71,8 +67,13 @@ def test_the_root(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("UNBRAID_DATA", "")
     monkeypatch.setattr("sys.platform", "linux")
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
-    assert data_root() == tmp_path / ".cache" / "unbraid"
+    monkeypatch.setenv("UNBRAID_CACHE", "")
+    assert cache_folder() == tmp_path / ".cache" / "unbraid"
+    assert data_root() == tmp_path / ".cache" / "unbraid" / "data"
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
-    assert data_root() == tmp_path / "xdg" / "unbraid"
+    assert cache_folder() == tmp_path / "xdg" / "unbraid"
     monkeypatch.setattr("sys.platform", "darwin")
-    assert data_root() == tmp_path / "Library" / "Caches" / "unbraid"
+    assert cache_folder() == tmp_path / "Library" / "Caches" / "unbraid"
+    monkeypatch.setenv("UNBRAID_CACHE", "~/fast")
+    assert cache_folder() == tmp_path / "fast"
+    assert data_root() == tmp_path / "fast" / "data"

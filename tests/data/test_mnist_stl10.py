@@ -141,13 +141,13 @@ def test_train_and_test_have_no_instance_in_common() -> None:
 def test_what_is_wrong_is_said(root: Path, tmp_path: Path) -> None:
     with pytest.raises(UserError, match="no variant of mnist_stl10 is called 'dcbc': did you mean 'dc-bc'"):
         small(variant="dcbc")
-    with pytest.raises(UserError, match="size is 48"):
+    with pytest.raises(UserError, match="size of mnist_stl10 must be 64 or 32, not 48"):
         small(size=48)
-    with pytest.raises(UserError, match=r"brightness is 1\.5"):
+    with pytest.raises(UserError, match=r"brightness of mnist_stl10 must be from 0 to 1, not 1\.5"):
         small(brightness=1.5)
-    with pytest.raises(UserError, match="train_rows and test_rows must be at least 1, not 0"):
+    with pytest.raises(UserError, match="train_rows of mnist_stl10 must be 1 or more, not 0"):
         small(train_rows=0)
-    with pytest.raises(UserError, match="no set of backgrounds is called 'cifar'"):
+    with pytest.raises(UserError, match="no backgrounds of mnist_stl10 is called 'cifar'"):
         small(backgrounds="cifar")
     with pytest.raises(UserError, match="too sparse"):
         small(train_rows=3).partner(np.arange(3), RNG)

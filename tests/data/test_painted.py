@@ -11,12 +11,11 @@ import pytest
 from PIL import Image
 
 from unbraid.data.compose import digits
-from unbraid.data.compose.painted import Painted
-from unbraid.data.compose.palette import DIGITS, GROUNDS
+from unbraid.data.compose.painted_digits import PaintedDigits
+from unbraid.data.compose.palette import DIGITS, GROUNDS, HUES
 from unbraid.data.sets.cmnist import CMNIST
 from unbraid.data.sets.colored_mnist import ColoredMNIST
 from unbraid.data.sets.rotation_colored_mnist import ANGLES, RotationColoredMNIST, turned
-from unbraid.data.sets.shapes3d import HUES
 from unbraid.errors import UserError
 
 RNG = np.random.default_rng(0)
@@ -46,7 +45,7 @@ def test_digits_of_scikit_learn_stand_in_and_say_so_once(tmp_path: Path) -> None
     assert set(labels) == set(their) == set(range(10))
     centres = np.stack([images[labels == y].mean(0) for y in range(10)]).reshape(10, -1)
     distance = ((more.reshape(-1, 1, 784) - centres) ** 2).mean(2)
-    assert (distance.argmin(1) == their).mean() > 0.8, "labels belong to the pictures"
+    assert (distance.argmin(1) == their).mean() > 0.8, "labels belong to the images"
 
 
 def test_mnist_is_taken_where_it_is(shared: Path, tmp_path: Path) -> None:
@@ -69,7 +68,7 @@ def test_a_broken_mnist_is_not_replaced(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("table", [ColoredMNIST, RotationColoredMNIST, CMNIST], ids=lambda t: t.name)
-def test_pairs_are_the_same_handwriting_in_other_colours(table: type[Painted]) -> None:
+def test_pairs_are_the_same_handwriting_in_other_colours(table: type[PaintedDigits]) -> None:
     painted = table()
     common = len(painted.fixed)
     rows = RNG.integers(0, len(painted), 300)
@@ -155,5 +154,5 @@ def test_hues_are_those_of_the_room_and_can_follow_the_digit() -> None:
 
 
 def test_too_small_a_picture_is_refused() -> None:
-    with pytest.raises(UserError, match="size is 20: digits have 28 x 28"):
+    with pytest.raises(UserError, match="size of colored_mnist must be 28 or more, not 20"):
         ColoredMNIST(size=20)

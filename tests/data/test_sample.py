@@ -1,26 +1,17 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 import pytest
 import torch
 from tests.toys import Squares
 
+from unbraid import catalogue, machine
 from unbraid.data.batch import Batch, Images, Labelled, Pairs, TargetBackground, Views
 from unbraid.data.samplers import DRAW, sampler, sets_that_give
 from unbraid.data.sets.dsprites import DSprites
-from unbraid.data.sets.shapes3d import Shapes3D, geometries
+from unbraid.data.sets.shapes3d import Shapes3D
+from unbraid.data.split import select_rows
 from unbraid.errors import UserError
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _root(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("UNBRAID_DATA", str(tmp_path_factory.mktemp("root")))
-        yield
-    geometries.cache_clear()
-
 
 KINDS = [Images, Labelled, Pairs, Views, TargetBackground]
 
@@ -72,7 +63,7 @@ def test_pairs_tell_how_many_factors_differ_and_not_which(changed: int) -> None:
     assert set(vars(batch)) == {"index", "x1", "x2", "k", "y"}
     grid = table.images(np.arange(len(table))).reshape(len(table), -1)
     rows = {picture.tobytes(): row for row, picture in enumerate(grid)}
-    assert len(rows) == 768, "two rows have the same picture"
+    assert len(rows) == 768, "two rows have the same image"
     values = [
         table.values(np.array([rows[picture.numpy().tobytes()] for picture in x.reshape(500, -1)]))
         for x in (batch.x1, batch.x2)
@@ -154,15 +145,49 @@ def test_a_set_that_lacks_something_is_refused_with_the_names_of_others() -> Non
     assert "'dsprites' cannot give Labelled" in said
     assert "\n" not in said
     for name in ("shapes3d", "colored_mnist", "mnist"):
-        assert name in said.split("these can:")[1]
-    with pytest.raises(UserError, match=r"cannot give TargetBackground.*these can:.*grassy_mnist"):
+        assert name in said.split("data sets that can:")[1]
+    with pytest.raises(UserError, match=r"cannot give TargetBackground.*data sets that can:.*grassy_mnist"):
         sampler(Shapes3D(), TargetBackground, batch=8, seed=0)
-    with pytest.raises(UserError, match=r"cannot give Views.*these can:.*mnist_stl10"):
+    with pytest.raises(UserError, match=r"cannot give Views.*data sets that can:.*mnist_stl10"):
         sampler(DSprites(), Views, batch=8, seed=0)
-    assert {"dsprites", "cars3d"} <= set(sets_that_give("Pairs"))  # the second by its base class
+    assert {"dsprites", "cars3d"} <= set(sets_that_give("Pairs"))
     assert "dsprites" not in sets_that_give("Labelled")
     assert not {"table", "painted", "contrast"} & set(sets_that_give("Images"))
     assert set(DRAW) == set(KINDS)
+
+
+def test_every_set_states_what_it_gives() -> None:
+    for entry in catalogue.entries("data").values():
+        assert entry.traits["gives"] == entry.load().gives, entry.name
+
+
+@pytest.mark.parametrize(
+    ("kind", "images"), [(Images, 1), (Labelled, 1), (Pairs, 2), (Views, 2), (TargetBackground, 2)]
+)
+def test_a_batch_that_does_not_fit_into_memory_is_refused(
+    kind: type[Batch], images: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(machine, "memory", lambda: 1000 * images * 144 * 5)
+    sampler(Squares(), kind, batch=1000, seed=0)
+    with pytest.raises(UserError, match=r"a batch of 1,001 samples of 'squares' would need 0\.\d GB of memory"):
+        sampler(Squares(), kind, batch=1001, seed=0)
+
+
+def test_a_size_that_does_not_fit_into_memory_is_refused_before_anything_is_allocated(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(machine, "memory", lambda: 24 * 10**9)
+    with pytest.raises(UserError, match=r"two samples of 1 x 100,000 x 100,000 numbers would need 80\.0 GB"):
+        _ = DSprites(size=100_000).spec
+    with pytest.raises(UserError, match=r"the geometries of 3D Shapes at 4096 x 4096 would need 161\.1 GB"):
+        Shapes3D(size=4096).images(np.arange(1))
+
+
+def test_a_single_row_is_warned_of_and_none_is_refused() -> None:
+    with pytest.warns(UserWarning, match="squares has a single sample, from which nothing can be learnt"):
+        sampler(select_rows(Squares(), np.array([5])), Images, batch=2, seed=0)
+    with pytest.raises(UserError, match="squares has no rows"):
+        sampler(select_rows(Squares(), np.array([], np.int64)), Images, batch=2, seed=0)
 
 
 def test_bad_arguments_are_refused() -> None:

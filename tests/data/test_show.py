@@ -45,5 +45,5 @@ def test_what_cannot_be_a_picture_is_said(tmp_path: Path) -> None:
         contact_sheet(Squares(), tmp_path / "sheet.xyz")
     np.save(tmp_path / "features.npy", np.random.default_rng(0).random((20, 5)))
     own = str(tmp_path / "features.npy")
-    with pytest.raises(UserError, match="features, not pictures"):
+    with pytest.raises(UserError, match="features, not images"):
         contact_sheet(TwoFolders(target=own, background=own), tmp_path / "sheet.png")

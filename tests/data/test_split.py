@@ -8,18 +8,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from unbraid.data.classed import Classed
+from unbraid.data.class_table import ClassTable
 from unbraid.data.sets.dsprites import DSprites
 from unbraid.data.sets.mpi3d import MPI3D
-from unbraid.data.split import Subset, correlate, correlation, hold_out, part
+from unbraid.data.split import Subset, correlate, correlation, hold_out, select_rows
 from unbraid.data.table import Bytes, Factor, Rows, Table, Values
 from unbraid.errors import UserError
 
 ALL = np.arange(737_280)
 
 
-class Classes(Classed):
-    """Rows whose picture is their number."""
+class Classes(ClassTable):
+    """Rows whose image is their number."""
 
     name = "classes"
     factors = (Factor("class", 3),)
@@ -83,7 +83,7 @@ def test_drawn_rows_are_the_same_in_every_version() -> None:
 
 
 def test_correlation_of_what_is_not_a_grid() -> None:
-    table = part(DSprites(), np.flatnonzero(values(DSprites())[:, 3] < 16))  # half of the positions
+    table = select_rows(DSprites(), np.flatnonzero(values(DSprites())[:, 3] < 16))  # half of the positions
     found = values(correlate(table, ("posX", "scale"), 0.1, count=50_000))
     assert found[:, 3].max() == 15
     expected = correlation((32, 6), 0.1)[:16]
@@ -172,7 +172,7 @@ def test_what_cannot_be_split_is_said() -> None:
         correlate(table, ("scael", "posX"), 0.2)
     with pytest.raises(UserError, match="posX cannot be correlated with itself"):
         correlate(table, ("posX", "posX"), 0.2)
-    with pytest.raises(UserError, match=r"sigma, above 0, not -0\.1"):
+    with pytest.raises(UserError, match=r"correlated of dsprites must be 0 or more, not -0\.1"):
         DSprites(correlated=-0.1)
-    with pytest.raises(UserError, match="must be above 0, not -5"):
+    with pytest.raises(UserError, match="must be more than 0, not -5"):
         correlate(table, ("posX", "scale"), 0.2, count=-5)

@@ -10,7 +10,7 @@ from unbraid.errors import UserError
 
 
 class Tiny(Grid):
-    """Each picture is one pixel for each factor, with its value."""
+    """Each image is one pixel for each factor, with its value."""
 
     name = "tiny"
     gives = ("Images", "Pairs")
@@ -63,20 +63,20 @@ def test_chosen_rows_are_addressed_in_their_order(seed: int) -> None:
     rng = np.random.default_rng(seed)
     table = Tiny(3, 4, 2)
     chosen = rng.integers(0, 24, 10)
-    part = table.only(chosen)
+    part = table.with_rows(chosen)
     assert len(part) == 10
     np.testing.assert_array_equal(part.values(np.arange(10)), table.values(chosen))
     found = part.rows(table.values(np.arange(24)))
     np.testing.assert_array_equal(found >= 0, np.isin(np.arange(24), chosen))
     inside = np.flatnonzero(found >= 0)
     np.testing.assert_array_equal(part.values(found[inside]), table.values(inside))
-    again = part.only(np.array([3, 1]))
+    again = part.with_rows(np.array([3, 1]))
     np.testing.assert_array_equal(again.values(np.arange(2)), table.values(chosen[[3, 1]]))
 
 
 def test_pairs_of_chosen_rows_stay_among_them() -> None:
     table = Tiny(4, 4, 4)
-    part = table.only(np.flatnonzero(table.values(np.arange(64))[:, 0] < 2))
+    part = table.with_rows(np.flatnonzero(table.values(np.arange(64))[:, 0] < 2))
     rng = np.random.default_rng(0)
     rows, k = rng.integers(0, len(part), 500), rng.integers(1, 4, 500)
     others = part.change(rows, k, rng)
@@ -86,15 +86,15 @@ def test_pairs_of_chosen_rows_stay_among_them() -> None:
 
 
 def test_a_row_without_a_fellow_is_named() -> None:
-    part = Tiny(5, 5).only(np.array([0, 6]))
-    with pytest.raises(UserError, match="too sparse: no row was found that goes with row 1"):
+    part = Tiny(5, 5).with_rows(np.array([0, 6]))
+    with pytest.raises(UserError, match="too sparse: no matching row was found for row 1"):
         part.change(np.array([1]), np.array([1]), np.random.default_rng(0))
 
 
 def test_a_part_forgets_what_was_worked_out_for_the_whole() -> None:
-    table = Tiny(5, 5).only(np.arange(10))
+    table = Tiny(5, 5).with_rows(np.arange(10))
     np.testing.assert_array_equal(table.rows(np.array([[1, 4]])), [9])
-    np.testing.assert_array_equal(table.only(np.arange(5, 10)).rows(np.array([[1, 4], [0, 1]])), [4, -1])
+    np.testing.assert_array_equal(table.with_rows(np.arange(5, 10)).rows(np.array([[1, 4], [0, 1]])), [4, -1])
 
 
 class Needy(Tiny):
@@ -104,7 +104,7 @@ class Needy(Tiny):
 
 def test_a_part_is_a_table_of_its_own() -> None:
     table = Needy(needed=3)
-    part = table.only(np.array([5, 4]))
+    part = table.with_rows(np.array([5, 4]))
     part.label = "f0"
     assert (len(table), table.label, table.chosen) == (6, None, None)
     assert part.arguments == {"needed": 3}

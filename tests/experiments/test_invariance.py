@@ -81,7 +81,9 @@ def results(*changes: Change, holds: bool = True, noise: float = 0.002) -> Resul
         for label, data, path, value in changes:
             if (label, data) == (job.label, job.plan.data):
                 put(numbers, path, value)
-        measures: Numbers = {name: numbers.pop(name) for name in ("by_angle", "shifts", "drawn") if name in numbers}
+        measures: dict[str, Any] = {
+            name: numbers.pop(name) for name in ("by_angle", "shifts", "drawn") if name in numbers
+        }
         own = (job.label, job.plan.data, job.plan.seed, job.plan.steps, job.arguments)
         found.append(Result(*own, scores=numbers, measures=measures, seconds=1.0, path=Path()))
     return Results(found)

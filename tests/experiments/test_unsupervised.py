@@ -10,11 +10,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from unbraid.reproduce import unsupervised
-from unbraid.reproduce.results import Claim, Record, Table, positive, publish
-from unbraid.reproduce.unsupervised_figures import draw
-from unbraid.reproduce.unsupervised_more import capacity_claim, impossibility_claim
+from experiments.unsupervised import claims as unsupervised
+from experiments.unsupervised.figures import draw
+from experiments.unsupervised.more import capacity_claim, impossibility_claim
 
+from unbraid.study.claims import Claim, Record, Table, positive, publish
 from unbraid.train.run import Plan, Run
 
 OBJECTIVES = ["annealed_vae", "beta_vae", "beta_tcvae", "dip_vae dip_variant=i", "dip_vae dip_variant=ii", "factor_vae"]
@@ -53,7 +53,7 @@ def few_replicates(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def verdicts(table: pd.DataFrame) -> dict[str, Claim]:
-    return {claim.id: claim for claim in unsupervised.study_claims(table, np.random.default_rng(0))}
+    return {claim.id: claim for claim in unsupervised.study_claims(table, np.random.default_rng(0), {})}
 
 
 def test_claims_are_shown_where_they_hold() -> None:

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from unbraid.errors import UserError
-from unbraid.maths.augment import Augment, turn_hue
+from unbraid.maths.augment import Augment, rotate_hue
 
 NOTHING = Augment(1.0, False, 0.0)
 
@@ -91,8 +91,8 @@ def test_a_stronger_distortion_moves_colours_further() -> None:
 
 def test_hue_keeps_brightness_and_a_whole_turn_changes_nothing() -> None:
     x = 0.4 + 0.2 * pictures(4)
-    torch.testing.assert_close(turn_hue(x, torch.ones(4)), x, rtol=1e-4, atol=1e-4)
-    third = turn_hue(x, torch.full((4,), 1 / 3))
+    torch.testing.assert_close(rotate_hue(x, torch.ones(4)), x, rtol=1e-4, atol=1e-4)
+    third = rotate_hue(x, torch.full((4,), 1 / 3))
     luma = torch.tensor([0.299, 0.587, 0.114])
     torch.testing.assert_close(
         torch.einsum("bchw,c->bhw", third, luma), torch.einsum("bchw,c->bhw", x, luma), rtol=1e-3, atol=1e-3
@@ -103,7 +103,7 @@ def test_hue_keeps_brightness_and_a_whole_turn_changes_nothing() -> None:
 def test_a_turn_of_the_hue_goes_round_the_circle_of_colours_one_way() -> None:
     """Against the standard library's HSV: red by small turns moves steadily through the hues."""
     red = torch.tensor([0.6, 0.4, 0.4]).view(1, 3, 1, 1).expand(8, 3, 1, 1)
-    turned = turn_hue(red, torch.arange(8) / 8)
+    turned = rotate_hue(red, torch.arange(8) / 8)
     hues = [colorsys.rgb_to_hsv(*map(float, turned[i, :, 0, 0]))[0] for i in range(8)]
     steps = np.diff(np.unwrap(np.array(hues), period=1))
     assert np.all(steps > 0.03) or np.all(steps < -0.03)
@@ -130,7 +130,10 @@ def test_grey_pictures_can_be_changed_too() -> None:
     assert 0 <= y.min() <= y.max() <= 1
 
 
-@pytest.mark.parametrize(("crop", "colour", "message"), [(0.0, 0.0, "least_crop is 0"), (1.0, -1.0, "colour is -1")])
+@pytest.mark.parametrize(
+    ("crop", "colour", "message"),
+    [(0.0, 0.0, "least_crop must be .*, not 0"), (1.0, -1.0, "colour must be 0 or more, not -1")],
+)
 def test_impossible_changes_are_refused(crop: float, colour: float, message: str) -> None:
     with pytest.raises(UserError, match=message):
         Augment(crop, False, colour)

@@ -8,13 +8,22 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.func import functional_call
 
-from unbraid.maths.intervention import adapted, adversarial, cross_entropy, intervene, intervened, mean_one
+from unbraid.maths.intervention import adapted, adversarial, cross_entropy, intervene, mean_one
 
 
 def world() -> Tensor:
     """A joint distribution of three correlated factors."""
     p = torch.rand(3, 2, 4, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
     return p / p.sum()
+
+
+def intervened(p: Tensor) -> Tensor:
+    """Eq. 1: the distribution of factors, one axis each, after one of them, chosen at random, is drawn again."""
+    total = torch.zeros_like(p)
+    for k in range(p.ndim):
+        others = [i for i in range(p.ndim) if i != k]
+        total += p.sum(k, keepdim=True) * (p.sum(others, keepdim=True) if others else p)
+    return total / p.ndim
 
 
 def test_setting_a_feature_and_setting_it_back_gives_the_code() -> None:

@@ -13,13 +13,15 @@ from unbraid.methods.contract import Method
 from unbraid.methods.cvae import CVAE
 from unbraid.methods.rb_vae import RbVAE
 from unbraid.methods.srb_vae import SRbVAE
+from unbraid.nets.critics import log_odds
 from unbraid.train.fit import Trainer
 
 
 @pytest.mark.parametrize("kind", [CVAE, SRbVAE])
 def test_the_critic_moves_its_own_weights_alone_and_lowers_its_own_loss(kind: type[Method[TargetBackground]]) -> None:
     """An honest adversary: the critic's step makes its loss smaller, and no weight of the model follows it."""
-    method = build(kind, critic_width=16, critic_lr=1e-2, lr=0.0)
+    method = build(kind, critic_width=16, critic_lr=1e-2)
+    method.lr = 0.0
     before = [p.detach().clone() for p in [*method.encoder.parameters(), *method.decoder.parameters()]]
     trainer, start = Trainer(method), loss(method)["critic"].value.item()
     for _ in range(60):
@@ -33,7 +35,8 @@ def test_the_critic_moves_its_own_weights_alone_and_lowers_its_own_loss(kind: ty
 @pytest.mark.parametrize(("kind", "weight", "term"), [(CVAE, "lambda_tc", "tc"), (SRbVAE, "lambda_sym", "symmetry")])
 def test_the_model_works_against_the_critic(kind: type[Method[TargetBackground]], weight: str, term: str) -> None:
     """cVAE's model lowers the logit of its codes; sRbVAE's raises that of what it draws, so its negative falls."""
-    method = build(kind, critic_width=16, critic_lr=0.0, lr=1e-2, **{weight: 1e6})
+    method = build(kind, critic_width=16, lr=1e-2, **{weight: 1e6})
+    method.critic_lr = 0.0
     trainer, start = Trainer(method), loss(method)["model"].terms[term].item()
     for _ in range(60):
         torch.manual_seed(1)
@@ -68,15 +71,18 @@ def test_a_trained_critic_of_cvae_measures_the_dependence_of_the_blocks() -> Non
         z, noise = torch.randn(2, n, 1)
         return rho * z + math.sqrt(1 - rho**2) * noise, z
 
+    def logit(s: Tensor, z: Tensor) -> Tensor:
+        return log_odds(method.critic(torch.cat([s, z], 1)))
+
     for step in range(800):
         adam.param_groups[0]["lr"] = 5e-3 * (1 - step / 800)
         s, z = draw(512)
-        value = F.softplus(-method._logit(s, z)).mean() + F.softplus(method._logit(s[torch.randperm(512)], z)).mean()
+        value = F.softplus(-logit(s, z)).mean() + F.softplus(logit(s[torch.randperm(512)], z)).mean()
         adam.zero_grad()
         value.backward()  # type: ignore[no-untyped-call]
         adam.step()
     with torch.no_grad():
-        assert method._logit(*draw(50_000)).mean().item() == pytest.approx(-0.5 * math.log(1 - rho**2), abs=0.06)
+        assert logit(*draw(50_000)).mean().item() == pytest.approx(-0.5 * math.log(1 - rho**2), abs=0.06)
 
 
 def test_the_model_of_cvae_adds_the_mean_logit_of_its_codes_to_rb_vae() -> None:

@@ -15,6 +15,7 @@ from unbraid.maths import gaussian
 from unbraid.maths.dependence import permute_dims
 from unbraid.methods.factor_vae import FactorVAE
 from unbraid.methods.vae import VAE
+from unbraid.nets.critics import log_odds
 from unbraid.train.fit import Trainer
 
 TABLE = Squares()
@@ -123,14 +124,17 @@ def test_a_trained_critic_measures_the_total_correlation() -> None:
 
     for _ in range(600):
         z = draw(512)
-        loss = F.softplus(-method._logit(z)).mean() + F.softplus(method._logit(permute_dims(z))).mean()
+        joint, product = (log_odds(method.critic(code)) for code in (z, permute_dims(z)))
+        loss = F.softplus(-joint).mean() + F.softplus(product).mean()
         adam.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]
         adam.step()
     with torch.no_grad():
-        assert method._logit(draw(50_000)).mean().item() == pytest.approx(-0.5 * math.log(1 - rho**2), abs=0.06)
+        assert log_odds(method.critic(draw(50_000))).mean().item() == pytest.approx(
+            -0.5 * math.log(1 - rho**2), abs=0.06
+        )
 
 
 def test_one_image_cannot_be_halved() -> None:
-    with pytest.raises(UserError, match="it must be at least 2, and is 1"):
+    with pytest.raises(UserError, match="it needs a batch of two or more"):
         build(second_batch=True).losses(Images(batch().index[:1], batch().x[:1]), 0)

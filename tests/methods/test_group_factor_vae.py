@@ -19,7 +19,7 @@ def test_features_are_exchanged_whole_and_independently() -> None:
     torch.manual_seed(0)
     method = GroupFactorVAE(TABLE.spec, features=3, dims=2, critic_width=16)
     z = torch.arange(40.0)[:, None] + torch.arange(6.0) / 10
-    moved = method.exchange(z)
+    moved = method.shuffle(z)
     origin = moved.floor().long()  # [40, 6]
     assert torch.allclose(moved - origin, (torch.arange(6.0) / 10).expand(40, 6), atol=1e-4)
     for k in range(3):

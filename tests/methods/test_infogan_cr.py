@@ -5,7 +5,6 @@ import math
 import numpy as np
 import pytest
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 
 from tests.toys import Squares
@@ -13,10 +12,11 @@ from unbraid.data.batch import Images
 from unbraid.data.samplers import sampler
 from unbraid.data.table import Bytes, Factor, Grid, Values
 from unbraid.errors import UserError
+from unbraid.maths import infogan
+from unbraid.maths.infogan import draw_pairs
 from unbraid.methods.infogan import InfoGAN
 from unbraid.methods.infogan_cr import InfoGANCR
-from unbraid.nets import gan
-from unbraid.nets.gan import draw_pairs
+from unbraid.nets.normalisation import BatchNorm
 from unbraid.train.fit import Trainer
 
 TABLE = Squares()
@@ -33,65 +33,6 @@ def build(contrast: float = 2.0, gap: float = 0.0) -> InfoGANCR:
     return InfoGANCR(TABLE.spec, contrast=contrast, contrast_from=0, gap=gap, gap_steps=10, width=8)
 
 
-class KnownCodes(gan.Discriminator):
-    """Says the given odds, and the given means, whatever it sees."""
-
-    def __init__(self, odds: Tensor, means: Tensor) -> None:
-        torch.nn.Module.__init__(self)
-        self.said = odds, means
-
-    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        return self.said
-
-
-def test_the_bound_on_the_information_in_closed_form() -> None:
-    """With unit variance: log 2 - log(2 pi) / 2 for each code that Q knows, 1/6 less for each that it does not."""
-    torch.manual_seed(0)
-    n, codes = 50_000, 3
-    c, x = gan.uniform(n, codes, torch.zeros(1)), torch.zeros(n, 1, 1, 1)
-    knows, guesses = (gan.play(KnownCodes(torch.zeros(2 * n), torch.cat([c, m])), x, x, c) for m in (c, 0 * c))
-    most = codes * (math.log(2) - 0.5 * math.log(2 * math.pi))
-    assert knows.information.item() == pytest.approx(most, abs=1e-5)
-    assert knows.error.item() == 0
-    assert guesses.information.item() == pytest.approx(most - codes / 6, abs=0.01)
-    assert guesses.error.item() == pytest.approx(1 / 3, abs=0.005)
-
-
-def test_a_discriminator_that_knows_nothing_loses_two_bits() -> None:
-    x, c = torch.zeros(4, 1, 1, 1), torch.zeros(4, 2)
-    game = gan.play(KnownCodes(torch.zeros(8), torch.zeros(8, 2)), x, x, c)
-    assert game.judged.item() == pytest.approx(2 * math.log(2))
-    assert game.fooled.item() == pytest.approx(math.log(2))
-
-
-def test_pairs_share_the_code_that_they_say_and_no_other() -> None:
-    torch.manual_seed(0)
-    first, second, which = draw_pairs(5000, 4, 0.0, torch.zeros(1))
-    for a, b, k in zip(first, second, which, strict=True):
-        assert (a == b).nonzero().flatten().tolist() == [k]
-    assert np.bincount(which, minlength=4) == pytest.approx([1250] * 4, abs=150)
-    for codes in (first, second):  # each alone is uniform
-        assert codes.abs().max() <= 1
-        assert codes.mean(0).tolist() == pytest.approx([0] * 4, abs=0.04)
-        assert codes.var(0).tolist() == pytest.approx([1 / 3] * 4, abs=0.02)
-    others = ~F.one_hot(which, 4).bool()
-    assert abs(np.corrcoef(first[others], second[others])[0, 1]) < 0.03
-
-
-def test_the_gap_is_that_of_draws_which_are_rejected_when_too_near() -> None:
-    torch.manual_seed(0)
-    gap = 0.7
-    first, second, which = draw_pairs(20_000, 2, gap, torch.zeros(1))
-    other = 1 - which[:, None]
-    a, b = first.gather(1, other).flatten().numpy(), second.gather(1, other).flatten().numpy()
-    assert np.abs(a - b).min() >= gap - 1e-6
-    free = np.random.default_rng(0).uniform(-1, 1, (100_000, 2))
-    kept = free[np.abs(free[:, 0] - free[:, 1]) >= gap]
-    quantiles = np.linspace(0.05, 0.95, 10)
-    for ours, theirs in ((a - b, kept[:, 0] - kept[:, 1]), (a, kept[:, 0]), (b, kept[:, 1]), (a + b, kept.sum(1))):
-        assert np.quantile(ours, quantiles) == pytest.approx(np.quantile(theirs, quantiles), abs=0.03)
-
-
 def test_the_gap_falls_from_the_step_at_which_the_contrast_begins(monkeypatch: pytest.MonkeyPatch) -> None:
     method = build(gap=1.5)
     method.contrast_from = 100
@@ -101,7 +42,7 @@ def test_the_gap_falls_from_the_step_at_which_the_contrast_begins(monkeypatch: p
         gaps.append(gap)
         return draw_pairs(n, codes, gap, like)
 
-    monkeypatch.setattr(gan, "draw_pairs", watched)
+    monkeypatch.setattr(infogan, "draw_pairs", watched)
     for step in (99, 100, 105, 110, 500):
         method.losses(batch(), step)
     assert gaps == pytest.approx([1.5, 0.75, 0.0, 0.0])  # none at step 99
@@ -197,20 +138,7 @@ def test_without_contrast_it_is_infogan() -> None:
         assert all(torch.equal(value, state[name]) for name, value in plain.state_dict().items())
 
 
-def test_batch_normalisation_is_torch_s_and_its_statistics_move_after_the_step() -> None:
-    torch.manual_seed(0)
-    ours, theirs = gan.BatchNorm(3), torch.nn.BatchNorm2d(3)
-    for _ in range(3):
-        x = torch.randn(8, 3, 5, 5) * 2 + 1
-        before = ours.mean.clone()
-        torch.testing.assert_close(ours(x), theirs(x))
-        assert torch.equal(ours.mean, before)
-        ours.absorb()
-    x = torch.randn(8, 3, 5, 5)
-    torch.testing.assert_close(ours.eval()(x), theirs.eval()(x))
-
-
-def test_every_layer_of_the_trunk_keeps_the_spectral_norm_one_while_it_learns() -> None:
+def test_every_layer_of_the_critics_keeps_the_spectral_norm_one_while_it_learns() -> None:
     method = build()
     trainer = Trainer(method)
     for step in range(60):
@@ -225,7 +153,7 @@ def test_every_layer_of_the_trunk_keeps_the_spectral_norm_one_while_it_learns() 
     for layer in layers:
         assert torch.linalg.matrix_norm(layer.weight.detach().flatten(1), 2).item() == pytest.approx(1, abs=0.1)
     for module in method.modules():  # and the generator has taken over the statistics of its images
-        if isinstance(module, gan.BatchNorm):
+        if isinstance(module, BatchNorm):
             assert module.mean.abs().max() > 0
 
 
@@ -267,7 +195,7 @@ def test_codes_are_read_back_after_a_short_training() -> None:
 
 
 def test_what_cannot_be_trained_is_refused() -> None:
-    with pytest.raises(UserError, match="gap is 3"):
+    with pytest.raises(UserError, match="gap of infogan_cr must be less than 2"):
         build(gap=3.0)
     with pytest.raises(UserError, match="a batch of two or more"):
         build().losses(batch(n=1), 0)

@@ -14,7 +14,6 @@ from unbraid.data.samplers import sampler
 from unbraid.data.table import Spec
 from unbraid.errors import UserError
 from unbraid.methods.intervention_ae import InterventionAE
-from unbraid.nets import intervention as intervention_nets
 from unbraid.train.fit import Trainer
 
 TABLE = Squares()
@@ -189,50 +188,56 @@ def test_the_translator_learns_from_one_half_and_is_tried_on_the_other() -> None
     assert values[2] != values[3]
 
 
-@pytest.mark.parametrize(
-    ("shape", "width", "encoder", "decoder"),
-    [
-        ((1, 64, 64), 32, [32, 32, 64, 64, 128, 10], [128, 1024, 64, 32, 32, 1]),
-        ((3, 28, 28), 64, [64, 128, 128, 10], [3136, 64, 3]),
-        ((3, 64, 64), 128, [128, 128, 256, 256, 512, 10], [512, 4096, 256, 128, 128, 3]),
-    ],
-)
-def test_networks_are_those_of_the_tables(
-    shape: tuple[int, int, int], width: int, encoder: list[int], decoder: list[int]
-) -> None:
-    def outputs(net: nn.Module) -> list[int]:
-        kinds = (nn.Conv2d, nn.ConvTranspose2d, nn.Linear)
-        return [
-            m.out_features if isinstance(m, nn.Linear) else m.out_channels
-            for m in net.modules()
-            if isinstance(m, kinds)
-        ]
-
-    assert outputs(intervention_nets.encoder(shape, 10, width=width)) == encoder
-    assert outputs(intervention_nets.decoder(shape, 10, width=width)) == decoder
-    z = intervention_nets.encoder(shape, 10, width=width)(torch.zeros(2, *shape))
-    assert intervention_nets.decoder(shape, 10, width=width)(z).shape == (2, *shape)
-
-
-def test_critics_of_the_tables() -> None:
-    units = [
-        m.out_features
-        for m in intervention_nets.judge((3, 64, 64), width=64, layers=2, leak=0.2).modules()
-        if isinstance(m, nn.Linear)
-    ]
-    assert units == [256, 256, 1]
-    units = [
-        m.out_features
-        for m in intervention_nets.judge((3, 28, 28), width=64, layers=1, leak=0.0).modules()
-        if isinstance(m, nn.Linear)
-    ]
-    assert units == [128, 1]
-
-
 def slopes(net: nn.Module) -> list[float]:
     """What each unit of a network does with -1."""
     units = [m for m in net.modules() if isinstance(m, nn.ReLU | nn.LeakyReLU)]
     return [-unit(torch.tensor(-1.0)).item() for unit in units]
+
+
+def test_the_difficulty_is_that_of_any_feature_and_only_it_is_set() -> None:
+    method, codes, chosen = build(inner_steps=0), torch.randn(16, 4, 2), set()
+    drawn: list[Tensor] = []
+
+    def draw(z: Tensor) -> Tensor:
+        drawn.append(z)
+        return InterventionAE.draw(method, z)
+
+    method.draw = draw  # type: ignore[method-assign]
+    for seed in range(30):
+        drawn.clear()
+        torch.manual_seed(seed)
+        method.difficulty(codes)
+        sources = []
+        for code in drawn:
+            changed = (code != codes).any(0).any(-1).nonzero().flatten().tolist()
+            assert len(changed) == 1
+            value = code[:, changed[0]]
+            assert torch.equal(value, value[:1].expand_as(value))  # the same value in all images
+            sources.append((codes[:, changed[0]] == value[0]).all(-1).nonzero().item())
+            chosen.add(changed[0])
+        assert len(sources) == 2
+        assert sources[0] != sources[1]
+    assert chosen == {0, 1, 2, 3}
+
+
+def test_the_difficulty_moves_the_values_that_are_set_and_the_codes_that_get_them() -> None:
+    """The gradient is that of a loop over images, with an untrained translator, which is the identity."""
+    method = build(inner_steps=0).double()
+    z = (0.3 * torch.randn(16, 4, 2, dtype=torch.float64)).requires_grad_()  # no pixel is cut at the edge
+    torch.manual_seed(3)
+    k, (a, b) = int(torch.randint(4, ())), torch.randperm(16)[:2].tolist()
+    total = torch.zeros((), dtype=torch.float64)
+    for i in range(8, 16):
+        u, v = (
+            torch.sigmoid(method.decoder(torch.cat([z[i, :k], z[j, k : k + 1], z[i, k + 1 :]]).reshape(1, -1)))
+            for j in (a, b)
+        )
+        total = total - (v * u.log() + (1 - v) * (1 - u).log()).sum() / 8
+    (expected,) = torch.autograd.grad(total, z)
+    torch.manual_seed(3)
+    (found,) = torch.autograd.grad(method.difficulty(z), z)
+    assert min(expected[j, k].abs().max().item() for j in (a, b)) > 1e-6
+    torch.testing.assert_close(found, expected, rtol=1e-6, atol=1e-9)
 
 
 @pytest.mark.parametrize(("shape", "judge", "encoder"), [((3, 64, 64), 6, 5), ((3, 28, 28), 5, 3)])
@@ -254,16 +259,5 @@ def test_units_of_critic_and_weights_leak_as_told_and_no_others(
 def test_a_single_feature_and_a_small_batch_are_refused() -> None:
     with pytest.raises(UserError, match="two features or more"):
         InterventionAE(Spec((1, 12, 12), 10), features=1)
-    with pytest.raises(UserError, match="four images or more"):
+    with pytest.raises(UserError, match="a batch of four or more"):
         build().losses(replace(batch(), x=batch().x[:3]), 0)
-
-
-@pytest.mark.parametrize("shape", [(1, 32, 32), (3, 28, 28), (3, 64, 64)])
-def test_untrained_networks_pass_differences_between_images_on(shape: tuple[int, int, int]) -> None:
-    """Each layer keeps the scale, so that what differs at the input differs at the output."""
-    torch.manual_seed(0)
-    x = torch.randn(32, *shape)
-    z = intervention_nets.encoder(shape, 10, width=32)(x)
-    assert 0.3 < z.std(0).mean() < 3
-    assert 0.2 < intervention_nets.decoder(shape, 10, width=32)(torch.randn(32, 10)).std(0).mean() < 3
-    assert 0.2 < intervention_nets.judge(shape, width=32, layers=2, leak=0.2)(x).std(0).mean() < 4

@@ -12,6 +12,7 @@ from tests.toys import Squares
 from unbraid.data.batch import Views
 from unbraid.data.samplers import sampler
 from unbraid.errors import UserError
+from unbraid.maths.augment import Augment
 from unbraid.maths.contrast import supcon
 from unbraid.maths.slices import hessian, infomin, orthogonality
 from unbraid.methods.sub_infomax import SubInfoMax
@@ -186,6 +187,22 @@ def test_views_are_augmented_apart_and_codes_are_not() -> None:
         assert torch.equal(code, plain.encode(batch().x1)[block])
 
 
+class Negative(Augment):
+    def __call__(self, x: Tensor) -> Tensor:
+        return 1 - x
+
+
+def test_both_views_are_augmented() -> None:
+    """With the negative of an image as its view, the loss is that of a batch of negatives."""
+    plain, negative = build(), build()
+    negative.view = Negative(1.0, False, 0.0)
+    views = batch()
+    expected = plain.losses(replace(views, x1=1 - views.x1, x2=1 - views.x2), 0)["model"].value.item()
+    assert negative.losses(views, 0)["model"].value.item() == expected
+    for half in ({"x1": 1 - views.x1}, {"x2": 1 - views.x2}):
+        assert plain.losses(replace(views, **half), 0)["model"].value.item() != pytest.approx(expected, rel=1e-4)
+
+
 def test_blocks_are_the_code_the_representation_and_their_slices() -> None:
     found = build(slices=3).encode(batch().x1)
     assert list(found) == ["z", "z0", "z1", "z2", "r", "r0", "r1", "r2"]
@@ -198,13 +215,13 @@ def test_blocks_are_the_code_the_representation_and_their_slices() -> None:
     ("arguments", "message"),
     [
         ({"slices": 5}, "24 dimensions of r cannot be cut into 5"),
-        ({"heads": "two"}, "heads paper, each or one"),
-        ({"positives": "class"}, "positives are label or view"),
-        ({"net": "resnet50"}, "no network is called 'resnet50'"),
-        ({"hessian": -0.1}, "must not be negative"),
-        ({"warm_up": -1}, "must not be negative"),
-        ({"latents": 0}, "be above 0"),
-        ({"temperature": 0.0}, "be above 0"),
+        ({"heads": "two"}, "no heads of sub_infomax is called 'two': there are: each, one, paper"),
+        ({"positives": "class"}, "no positives of sub_infomax is called 'class'"),
+        ({"net": "resnet50"}, "no net of sub_infomax is called 'resnet50'"),
+        ({"hessian": -0.1}, "hessian of sub_infomax must be 0 or more"),
+        ({"warm_up": -1}, "warm_up of sub_infomax must be 0 or more"),
+        ({"latents": 0}, "latents of sub_infomax must be 1 or more"),
+        ({"temperature": 0.0}, "temperature of sub_infomax must be more than 0"),
     ],
 )
 def test_what_cannot_work_is_refused(arguments: dict[str, Any], message: str) -> None:

@@ -70,9 +70,9 @@ def test_labels_are_told_apart_for_any_number_of_factors() -> None:
 def test_what_cannot_be_taught_is_refused() -> None:
     with pytest.raises(UserError, match="a data set whose views share factors"):
         SubSupervised(Spec((1, 12, 12), 100), width=4)
-    with pytest.raises(UserError, match="must be above 0"):
+    with pytest.raises(UserError, match="must be more than 0"):
         SubSupervised(TABLE.spec, width=4, temperature=0.0)
-    with pytest.raises(UserError, match="take --views-of class"):
+    with pytest.raises(UserError, match="use --views-of class"):
         SubSupervised(TABLE.spec, width=4).losses(replace(batch(), y=torch.arange(24)), 0)
 
 

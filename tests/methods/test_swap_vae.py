@@ -3,7 +3,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
@@ -14,7 +13,6 @@ from unbraid.data.samplers import sampler
 from unbraid.errors import UserError
 from unbraid.maths.contrast import supcon
 from unbraid.maths.divergence import DIVERGENCES
-from unbraid.maths.exchange import alike, class_average, swap
 from unbraid.methods.swap_vae import SwapVAE
 from unbraid.train.fit import Trainer
 
@@ -37,28 +35,10 @@ def terms(method: SwapVAE, batch: Pairs, step: int = 0) -> dict[str, float]:
     return {name: term.item() for name, term in method.losses(batch, step)["model"].terms.items()}
 
 
-def test_all_but_the_k_most_distant_dimensions_are_alike() -> None:
-    distance = torch.tensor([[0.1, 5.0, 0.2, 3.0], [9.0, 8.0, 7.0, 6.0], [1.0, 2.0, 3.0, 4.0]])
-    k = torch.tensor([2, 1, 4])
-    expected = [[True, False, True, False], [False, True, True, True], [False] * 4]
-    assert alike(distance, k, 1.0).tolist() == expected
-
-
-def test_fewer_dimensions_are_swapped_at_first_and_the_closest_come_first() -> None:
-    distance = torch.tensor([[4.0, 1.0, 3.0, 2.0, 5.0, 9.0]])
-    counts = []
-    for share in (0.0, 0.24, 0.25, 0.5, 0.75, 1.0):
-        chosen = alike(distance, torch.tensor([1]), share)[0]
-        counts.append(int(chosen.sum()))
-        assert sorted(distance[0, chosen].tolist()) == sorted(distance[0].tolist())[: counts[-1]]
-    assert counts == [1, 1, 2, 3, 4, 5]
-    assert not alike(distance, torch.tensor([6]), 0.0).any()
-
-
 def test_the_number_of_swapped_dimensions_grows_with_the_steps() -> None:
     method, batch = build(amount_steps=100), pairs(changed=1)
     mu, log_var = torch.randn(24, 8), torch.randn(24, 8)
-    counts = [int(method._exchanged(mu, log_var, batch, step)[0, 3:].sum()) for step in (0, 33, 34, 67, 100, 1000)]
+    counts = [int(method._swapped(mu, log_var, batch, step)[0, 3:].sum()) for step in (0, 33, 34, 67, 100, 1000)]
     assert counts == [1, 1, 2, 3, 4, 4]
 
 
@@ -67,7 +47,7 @@ def test_swapped_dimensions_are_the_right_ones(divergence: Any) -> None:
     """Pair by pair: n where the divergence is not among the k largest, p where both images have one class."""
     method, batch = build(divergence=divergence), pairs(changed=2)
     mu, log_var = torch.randn(24, 8), torch.randn(24, 8)
-    found = method._exchanged(mu, log_var, batch, 0)
+    found = method._swapped(mu, log_var, batch, 0)
     for i in range(12):
         distance = [
             DIVERGENCES[divergence](mu[i, j], log_var[i, j], mu[i + 12, j], log_var[i + 12, j]) for j in range(3, 8)
@@ -76,13 +56,6 @@ def test_swapped_dimensions_are_the_right_ones(divergence: Any) -> None:
         assert found[i, 3:].tolist() == [j not in changed for j in range(5)]
         assert found[i, :3].tolist() == [bool(batch.y[i] >= 0)] * 3
     assert 0 < (batch.y >= 0).sum() < 12
-
-
-def test_a_swap_exchanges_and_leaves_the_rest() -> None:
-    z = torch.arange(12.0).reshape(4, 3)
-    where = torch.tensor([[True, False, False], [False, True, True]])
-    expected = [[6.0, 1.0, 2.0], [3.0, 10.0, 11.0], [0.0, 7.0, 8.0], [9.0, 4.0, 5.0]]
-    assert swap(z, where).tolist() == expected
 
 
 class Perfect(torch.nn.Module):
@@ -124,26 +97,15 @@ def test_where_everything_changed_and_the_class_too_nothing_is_swapped() -> None
 
 
 @pytest.mark.parametrize("likelihood", ["bernoulli", "gaussian"])
-def test_the_swap_loss_is_the_divergence_between_the_pixels_distributions(likelihood: str) -> None:
-    method = build(likelihood=likelihood)
-    new, old = torch.randn(2, 3, 1, 12, 12).unbind(0)
-    a, b = torch.sigmoid(old).double().numpy(), torch.sigmoid(new).double().numpy()
-    if likelihood == "bernoulli":
-        expected = (a * np.log(a / b) + (1 - a) * np.log((1 - a) / (1 - b))).sum() / 3
-    else:
-        expected = ((a - b) ** 2).sum() / (2 * 0.1**2) / 3
-    assert method._apart(new, old, old).item() == pytest.approx(expected, rel=1e-4)
-    x = torch.rand(3, 1, 12, 12)
-    against_input = build(likelihood=likelihood, compare_with="input")
-    assert against_input._apart(new, old, x).item() == pytest.approx(method.decoder.nll_of(new, x).mean().item())
-
-
-def test_the_class_average_is_a_loop_over_classes_and_singletons_stay() -> None:
-    mean, variance, y = torch.randn(6, 2), torch.rand(6, 2), torch.tensor([0, 1, 0, -1, 0, -1])
-    found = class_average(mean, variance, y)
-    for of, averaged in zip((mean, variance), found, strict=True):
-        torch.testing.assert_close(averaged[[0, 2, 4]], ((of[0] + of[2] + of[4]) / 3).expand(3, 2))
-        torch.testing.assert_close(averaged[[1, 3, 5]], of[[1, 3, 5]])
+def test_a_changed_code_is_compared_with_the_drawing_or_with_the_input(likelihood: str) -> None:
+    method, against_input = (build(likelihood=likelihood, compare_with=with_) for with_ in ("reconstruction", "input"))
+    code, image, x = torch.randn(3, 8), torch.randn(3, 1, 12, 12), torch.rand(3, 1, 12, 12)
+    new = method.decoder(code)
+    expected = method.decoder.divergence_of(new, image).mean().item()
+    assert method._difference(code, image, x).item() == pytest.approx(expected)
+    assert against_input._difference(code, image, x).item() == pytest.approx(
+        method.decoder.nll_of(new, x).mean().item()
+    )
 
 
 @pytest.mark.parametrize("contrast_of", ["sample", "mean"])
@@ -162,7 +124,7 @@ def test_the_loss_is_the_weighted_sum_of_its_terms_and_each_is_what_it_says(cont
         for i in range(24):
             of = [j for j in range(24) if y[j] == y[i]] if y[i] >= 0 else [i]
             p[i, :3] = mu[of, :3].mean(0) + log_var[of, :3].exp().mean(0).sqrt() * noise[i, :3]
-        average = method._apart(method.decoder(p), drawn, x)
+        average = method._difference(p, drawn, x)
         contrast = supcon((z if contrast_of == "sample" else mu)[y >= 0, :3], y[y >= 0], 0.1)
     found = terms(method, batch)
     expected = {"rec": rec, "kl": kl, "average": average, "contrast": contrast}
@@ -281,10 +243,12 @@ def test_without_predictive_dimensions_there_is_one_block_and_no_classifier() ->
 def test_unknown_words_and_sets_without_classes_are_refused() -> None:
     with pytest.raises(UserError, match="divergence"):
         build(divergence="l2")
-    with pytest.raises(UserError, match="kind of code"):
+    with pytest.raises(UserError, match="contrast_of"):
         build(contrast_of="variance")
-    with pytest.raises(UserError, match="comparison"):
+    with pytest.raises(UserError, match="compare_with"):
         build(compare_with="nothing")
+    with pytest.raises(UserError, match="beta of swap_vae must be 0 or more, not -4"):
+        build(beta=-4.0)
     spec = TABLE.spec
     nameless = type(spec)(spec.shape, spec.n_train)
     with pytest.raises(UserError, match="--predictive 0"):

@@ -55,11 +55,11 @@ def test_uai_decodes_p_before_n_and_hides_nothing() -> None:
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"predictive": 0}, "both parts of its code: predictive 0, nuisance 20"),
-        ({"nuisance": 0}, "both parts of its code: predictive 10, nuisance 0"),
-        ({"drop": 2.0}, "drop is 2.0"),
-        ({"drop": 1.0}, "drop is 1.0"),
-        ({"drop": -0.1}, "drop is -0.1"),
+        ({"predictive": 0}, "predictive of uai must be 1 or more, not 0"),
+        ({"nuisance": 0}, "nuisance of uai must be 1 or more, not 0"),
+        ({"drop": 2.0}, "drop of uai must be from 0 to 1, not 2"),
+        ({"drop": 1.0}, "drop of uai must be less than 1"),
+        ({"drop": -0.1}, "drop of uai must be from 0 to 1, not -0.1"),
     ],
 )
 def test_uai_refuses_a_missing_part_and_chances_that_are_none(given: dict[str, Any], message: str) -> None:

@@ -14,6 +14,7 @@ from sklearn.metrics import mutual_info_score as sklearn_information
 from sklearn.metrics import roc_auc_score
 
 from tests.metrics.worlds import Array, grid, noise, perfect, rng, rotation
+from unbraid.metrics.arrays import Column
 from unbraid.metrics.clustering_accuracy import matched
 from unbraid.metrics.dci import disentanglement
 from unbraid.metrics.explicitness import roc_areas
@@ -24,7 +25,6 @@ from unbraid.metrics.irs import irs
 from unbraid.metrics.mig import mig
 from unbraid.metrics.modularity import modularity
 from unbraid.metrics.mutual_info_score import mutual_info_score
-from unbraid.metrics.prepare import Column
 from unbraid.metrics.udr import relation_score
 from unbraid.metrics.w2 import squared_distance
 from unbraid.metrics.wasserstein_correlation import wasserstein_correlation

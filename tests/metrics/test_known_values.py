@@ -36,7 +36,7 @@ AT_BEST_ONE += ["sap", "info_mec"]
 
 
 def value(name: str, codes: Array, factors: Array = FACTORS) -> float:
-    fn = suite.entry(name)
+    fn = suite.metric_function(name)
     return fn(codes, factors, rng(), **QUICK.get(name, {})).value
 
 
@@ -129,7 +129,7 @@ def test_half_a_code_leaves_the_other_factors_out() -> None:
     only = PERFECT[:, :1]  # knows factor 0 alone
     found = mig(only, FACTORS, rng())
     assert found.parts["per_factor"] == pytest.approx([1, 0, 0], abs=1e-9)
-    assert any("one latent only" in text for text in found.warnings)
+    assert any("only one latent" in text for text in found.warnings)
     assert r2(only, FACTORS, rng()).value == pytest.approx(1 / 3, abs=0.01)
     matched = mcc(only, FACTORS, rng())
     assert matched.value == pytest.approx(1 / 3, abs=1e-9) and matched.parts["matched_latent"] == [0, None, None]

@@ -143,7 +143,7 @@ def test_a_table_in_which_one_block_wins_everything_is_not_diagonal() -> None:
     found = probe_table({"z0": blocks["z"], "z1": noise(len(factors), 3)}, factors, rng())
     assert not found.parts["diagonal"] and found.value == 0
     assert diagonal(np.array([[0.9, 0.5], [0.8, 0.6]])) and not diagonal(np.array([[0.9, 0.6], [0.8, 0.6]]))
-    with pytest.raises(UserError, match="pair must name two of the blocks"):
+    with pytest.raises(UserError, match="pair must name two or more of the blocks"):
         probe_table(blocks, factors, rng(), pair=("z0", "q"))
 
 

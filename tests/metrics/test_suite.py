@@ -14,7 +14,8 @@ from tests.metrics.worlds import Array, grid, noise, perfect, rng, rotation
 from unbraid.errors import UserError
 from unbraid.metrics import suite
 from unbraid.metrics.contract import Score
-from unbraid.metrics.prepare import parallel, split
+from unbraid.metrics.fitting import available_cores, parallel, split_rows
+from unbraid.metrics.plane import tsne_plane
 from unbraid.metrics.suite import score
 
 FACTORS = grid(10)
@@ -57,9 +58,9 @@ def test_what_cannot_be_scored_is_refused_in_a_sentence(codes: Array, factors: A
 def test_names_and_options_are_checked() -> None:
     with pytest.raises(UserError, match="did you mean 'mig'"):
         score(PERFECT, FACTORS, metrics=["migg"])
-    with pytest.raises(UserError, match="no argument 'bin'"):
+    with pytest.raises(UserError, match="no argument of mig is called 'bin'"):
         score(PERFECT, FACTORS, metrics=["mig"], options={"mig": {"bin": 3}})
-    with pytest.raises(UserError, match="not among the metrics"):
+    with pytest.raises(UserError, match="not among the chosen metrics"):
         score(PERFECT, FACTORS, metrics=["mig"], options={"dci": {}})
     with pytest.raises(UserError, match="one name for each of the 3"):
         score(PERFECT, FACTORS, names=["shape"])
@@ -69,13 +70,39 @@ def test_names_and_options_are_checked() -> None:
         score(PERFECT, FACTORS, metrics=["mig"], units=[0, 1])
 
 
+def test_the_seed_and_the_list_of_metrics_are_refused_in_sentences_of_their_own() -> None:
+    with pytest.raises(UserError, match=r"^seed must be 0 or more, not -1$"):
+        score(PERFECT, FACTORS, metrics=["mig"], seed=-1)
+    with pytest.raises(UserError, match=r"^metrics must be a list of names, such as"):
+        score(PERFECT, FACTORS, metrics="mig")
+    with pytest.raises(UserError, match="name at least one metric"):
+        score(PERFECT, FACTORS, metrics=[])
+
+
+@pytest.mark.parametrize(
+    "name,arguments,sentence",
+    [
+        ("mig", {"bins": 0}, "bins of mig must be 1 or more, not 0"),
+        ("mig", {"estimator": "kn"}, "no estimator of mig is called 'kn'"),
+        ("irs", {"quantile": 1.5}, "quantile of irs must be from 0 to 1, not 1.5"),
+        ("dci", {"trees": 2.5}, "trees of dci must be a whole number"),
+        ("sap", {"bins": 3}, "no argument of sap is called 'bins'"),
+    ],
+)
+def test_a_metric_checks_its_arguments_however_it_is_called(name: str, arguments: Any, sentence: str) -> None:
+    with pytest.raises(UserError, match=sentence):
+        suite.metric_function(name)(PERFECT, FACTORS, rng(), **arguments)
+    with pytest.raises(UserError, match=sentence):
+        score(PERFECT, FACTORS, metrics=["mcc", name], options={name: arguments})
+
+
 def test_a_constant_factor_is_left_out_with_a_warning_by_name() -> None:
     still = np.concatenate([FACTORS[:, :1], np.full((len(FACTORS), 1), 4), FACTORS[:, 1:]], 1)
     names = ["shape", "dust", "scale", "angle"]
     with_it, without = all_scores(PERFECT, still, names=names), all_scores(PERFECT, FACTORS)
     for name, found in with_it.items():
         assert found.value == pytest.approx(without[name].value, abs=1e-12), name
-        if suite.needs_factors(suite.entry(name)):
+        if suite.needs_factors(suite.metric_function(name)):
             assert "factor 'dust' has a single value and is left out" in found.warnings
             assert found.params["factors"] == ["shape", "scale", "angle"]
 
@@ -188,7 +215,7 @@ def test_the_null_is_what_shuffled_codes_get(name: str, tight: float) -> None:
 @pytest.mark.parametrize("name", ["mig", *(pytest.param(name, marks=pytest.mark.slow) for name in COVERED)])
 def test_the_interval_covers_the_value_of_many_samples(name: str) -> None:
     """Of 60 samples of a noisy code, nearly all intervals hold the mean of the score at that number of samples."""
-    fn = suite.entry(name)
+    fn = suite.metric_function(name)
 
     def sample(seed: int) -> tuple[Array, Array]:
         draw = rng(seed)
@@ -247,12 +274,13 @@ def test_only_resamples_that_have_a_value_are_counted() -> None:
             raise UserError("this sample lost a value")
         return Score(value)
 
-    found = suite._trusted(scripted, {}, PERFECT, FACTORS, rng(), 9)  # the value, the null and nine resamples
+    # the value, the chance level and nine bootstrap samples
+    found = suite._with_interval_and_chance(scripted, {}, PERFECT, FACTORS, rng(), 9)
     half = 2.77644511 * 0.025**0.5
     assert (found.value, found.null) == (0.5, 0.1)
     assert (found.low, found.high) == pytest.approx((0.5 - half, 0.5 + half), abs=1e-8)
     assert found.params["interval"] == "5 of 9 bootstrap samples"
-    found = suite._trusted(scripted, {}, PERFECT, FACTORS, rng(), 2)
+    found = suite._with_interval_and_chance(scripted, {}, PERFECT, FACTORS, rng(), 2)
     assert (found.low, found.high, found.params["interval"]) == (None, None, None)
 
 
@@ -265,7 +293,7 @@ def test_training_and_test_rows_are_resampled_apart() -> None:
         return Score(0.5 + 0.01 * len(seen), null=0.0)
 
     rows = np.arange(600.0)
-    found = suite._trusted(halves, {}, rows[:, None], rows[:, None], rng(), 50)
+    found = suite._with_interval_and_chance(halves, {}, rows[:, None], rows[:, None], rng(), 50)
     assert found.params["interval"] == "5 bootstrap samples (training and test rows apart)"
     assert len(seen) == 6 and sorted(seen[0]) == list(rows)
     for again in seen[1:]:
@@ -284,12 +312,28 @@ def test_the_default_suite_on_its_own() -> None:
 
 
 def test_split_by_number_and_by_chance() -> None:
-    train, test = split(10, 6, rng())
+    train, test = split_rows(10, 6, rng())
     assert train.tolist() == [0, 1, 2, 3, 4, 5] and test.tolist() == [6, 7, 8, 9]
-    train, test = split(9, None, rng())
+    train, test = split_rows(9, None, rng())
     assert sorted([*train, *test]) == list(range(9)) and len(train) == 6
     with pytest.raises(UserError, match="between 1 and 9"):
-        split(10, 10, rng())
+        split_rows(10, 10, rng())
+
+
+def test_cores_are_counted_where_a_process_cannot_be_restricted_to_some(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr("os.sched_getaffinity", raising=False)
+    monkeypatch.setattr("os.cpu_count", lambda: 3)
+    assert available_cores() == 3
+    assert parallel(lambda x: x + 1, [1, 2], 0) == [2, 3]
+
+
+@pytest.mark.parametrize("columns", [1, 3])
+def test_the_tsne_plane_does_not_depend_on_scale(columns: int) -> None:
+    codes = noise(60, columns)
+    plane = tsne_plane(codes, perplexity=10.0, seed=1)
+    assert plane.shape == (60, 2)
+    np.testing.assert_array_equal(plane, tsne_plane(1024 * codes, perplexity=10.0, seed=1))
+    assert np.isfinite(tsne_plane(np.ones((60, 2)), perplexity=10.0)).all()
 
 
 def test_parallel_keeps_order_and_raises() -> None:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 import torch
 from torch import nn
@@ -50,6 +51,14 @@ def test_an_image_does_not_see_the_others_of_its_batch() -> None:
     torch.testing.assert_close(net(x)[:1], net(x[:1]))
 
 
+@pytest.mark.parametrize("width", [1, 12, 28])
+def test_widths_that_are_no_multiple_of_8_can_be_normalised(width: int) -> None:
+    x = torch.rand(2, 1, 28, 28)
+    code = nets.encoder("contrast", (1, 28, 28), 5, width=width)(x)
+    decoder = nets.decoder("contrast", (1, 28, 28), 5, width=width, likelihood="gaussian")
+    assert decoder.mean(code).shape == x.shape
+
+
 def test_vectors_of_features_get_dense_layers() -> None:
     net = nets.encoder("contrast", (1, 1, 40), 5, width=2)
     assert [m.out_features for m in net.modules() if isinstance(m, nn.Linear)] == [32, 16, 5]
@@ -76,6 +85,18 @@ def test_likelihoods_are_normalised_densities() -> None:
     densities = nets.Decoder(nn.Identity(), "gaussian").nll_of(torch.full_like(line, 0.3), line)
     # one image of 70,001 pixels would be a product; these are 70,001 images of one pixel
     assert densities.neg().exp().sum().item() * 1e-4 == pytest.approx(1, rel=1e-4)
+
+
+@pytest.mark.parametrize("likelihood", ["bernoulli", "gaussian"])
+def test_the_divergence_is_that_between_the_distributions_of_the_pixels(likelihood: str) -> None:
+    decoder = nets.Decoder(nn.Identity(), likelihood)
+    new, old = torch.randn(2, 3, 1, 12, 12).unbind(0)
+    a, b = torch.sigmoid(old).double().numpy(), torch.sigmoid(new).double().numpy()
+    if likelihood == "bernoulli":
+        expected = (a * np.log(a / b) + (1 - a) * np.log((1 - a) / (1 - b))).sum((1, 2, 3))
+    else:
+        expected = ((a - b) ** 2).sum((1, 2, 3)) / (2 * 0.1**2)
+    assert decoder.divergence_of(new, old).tolist() == pytest.approx(expected, rel=1e-4)
 
 
 def test_nll_sums_over_the_image() -> None:

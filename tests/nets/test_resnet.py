@@ -5,7 +5,7 @@ import torch
 from torch import nn
 
 from unbraid.errors import UserError
-from unbraid.nets import resnet as trunks
+from unbraid.nets import resnet
 
 
 def weights(module: nn.Module) -> int:
@@ -16,22 +16,22 @@ def weights(module: nn.Module) -> int:
 def test_residual_networks_have_the_weights_of_the_published_ones(net: str, published: int) -> None:
     """Those for ImageNet have a 7x7 stem and a classifier of 1,000 classes besides."""
     with torch.device("meta"):
-        small = weights(trunks.trunk(net, (3, 64, 64), width=64))
+        small = weights(resnet.encoder(net, (3, 64, 64), width=64))
     assert small == published - 1000 * 513 - 64 * 3 * (49 - 9)
 
 
 @pytest.mark.parametrize(("net", "layers"), [("resnet34", 34), ("resnet18", 18), ("resnet10", 10), ("conv4", 5)])
 def test_the_names_count_the_layers_with_weights(net: str, layers: int) -> None:
     with torch.device("meta"):
-        found = trunks.trunk(net, (3, 32, 32), width=8)
+        found = resnet.encoder(net, (3, 32, 32), width=8)
     weighted = [m for m in found.modules() if isinstance(m, nn.Conv2d | nn.Linear)]
     shortcuts = [m for m in weighted if getattr(m, "kernel_size", None) == (1, 1)]
-    heads = 0 if net == "conv4" else 1  # the published names count the classifier, which is not here
-    assert len(weighted) - len(shortcuts) + heads == layers
+    classifiers = 0 if net == "conv4" else 1  # the published names count the classifier, which is not here
+    assert len(weighted) - len(shortcuts) + classifiers == layers
 
 
 def test_the_stem_keeps_small_images_whole_and_the_last_stage_sees_an_eighth() -> None:
-    net = trunks.trunk("resnet18", (3, 32, 32), width=8)
+    net = resnet.encoder("resnet18", (3, 32, 32), width=8)
     assert isinstance(net, nn.Sequential)
     x = torch.rand(2, 3, 32, 32)
     sides = []
@@ -43,7 +43,7 @@ def test_the_stem_keeps_small_images_whole_and_the_last_stage_sees_an_eighth() -
 
 
 def test_a_shortcut_carries_the_image_past_a_body_that_is_off() -> None:
-    block = trunks.Residual(8, 8, 1)
+    block = resnet.Residual(8, 8, 1)
     last = block.body[-1]
     assert isinstance(last, nn.GroupNorm)
     nn.init.zeros_(last.weight)
@@ -54,7 +54,7 @@ def test_a_shortcut_carries_the_image_past_a_body_that_is_off() -> None:
 @pytest.mark.parametrize("net", ["conv4", "resnet10"])
 @pytest.mark.parametrize("shape", [(3, 32, 32), (1, 28, 28), (3, 64, 64), (1, 12, 12)])
 def test_an_image_does_not_see_the_others_of_its_batch(net: str, shape: tuple[int, int, int]) -> None:
-    found = trunks.trunk(net, shape, width=4)
+    found = resnet.encoder(net, shape, width=4)
     x = torch.rand(3, *shape)
     together, alone = found(x), found(x[:1])
     assert together.shape == (3, 32)
@@ -66,7 +66,7 @@ def test_signals_keep_their_scale_through_the_convolutions() -> None:
     """Torch's own start lets the mean square fall more than thirtyfold; zeros beyond the border cost a little."""
     torch.manual_seed(0)
     x = torch.randn(64, 3, 64, 64)
-    net = trunks.trunk("conv4", (3, 64, 64), width=16)
+    net = resnet.encoder("conv4", (3, 64, 64), width=16)
     assert isinstance(net, nn.Sequential)
     assert 0.25 < (net[:-2](x) ** 2).mean().item() < 2
 
@@ -77,4 +77,4 @@ def test_signals_keep_their_scale_through_the_convolutions() -> None:
 )
 def test_what_cannot_be_built_is_refused(net: str, shape: tuple[int, int, int], message: str) -> None:
     with pytest.raises(UserError, match=message):
-        trunks.trunk(net, shape, width=8)
+        resnet.encoder(net, shape, width=8)

@@ -9,8 +9,9 @@ import torch
 from tests.toys import Squares
 from unbraid.api import build, fit, load_run, report, represent
 from unbraid.codes import Block, Codes
-from unbraid.evaluate import score, take_scores
+from unbraid.evaluate import score
 from unbraid.methods.swap_vae import SwapVAE
+from unbraid.problems.scores import take_scores
 from unbraid.train.run import Run
 
 

@@ -10,7 +10,8 @@ import pytest
 from tests.methods.test_sub_supervised import Pairs
 from unbraid.api import build, fit, report, represent
 from unbraid.codes import Codes
-from unbraid.evaluate import score, take_scores
+from unbraid.evaluate import score
+from unbraid.problems.scores import take_scores
 from unbraid.train.run import Run
 
 

@@ -11,9 +11,9 @@ from scipy.stats import special_ortho_group
 
 from unbraid.codes import Block, Codes
 from unbraid.errors import UserError
-from unbraid.evaluate import take_scores
 from unbraid.metrics.contract import Score
 from unbraid.metrics.probe_table import diagonal, probe_table
+from unbraid.problems.scores import take_scores
 from unbraid.problems.slices import slices_of
 
 N = 900

@@ -16,7 +16,8 @@ from unbraid.codes import Codes, read_codes
 from unbraid.data.batch import Images
 from unbraid.data.samplers import sampler
 from unbraid.errors import UserError
-from unbraid.evaluate import score, take_scores
+from unbraid.evaluate import score
+from unbraid.problems.scores import take_scores
 from unbraid.train.run import Run
 
 

@@ -2,14 +2,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
 from unbraid.codes import Block, Codes
-from unbraid.evaluate import take_scores
 from unbraid.metrics.contract import Score
+from unbraid.problems.scores import take_scores
 
 N = 600
 
@@ -25,7 +26,9 @@ def compare(
         Codes({n: Block(b, scale=scale.get(n)) for n, b in part.items()}, np.arange(N), np.zeros((N, 0)), ())
         for part, scale in zip((target, background), spread, strict=True)
     ]
-    known = {} if labels is None else {"factors": labels[:, None], "factor_names": ("class",), "label": "class"}
+    known: dict[str, Any] = (
+        {} if labels is None else {"factors": labels[:, None], "factor_names": ("class",), "label": "class"}
+    )
     return take_scores(replace(codes[0], background=codes[1], **known), {"two_sets": {}})
 
 

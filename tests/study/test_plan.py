@@ -14,7 +14,7 @@ from tests.toys import Squares
 from unbraid import catalogue
 from unbraid.errors import UserError
 from unbraid.study import Study, chain, product, zipped
-from unbraid.study.plan import load, resolve, select
+from unbraid.study.plan import Job, load, resolve, select
 
 STUDIES = Path(__file__).parents[2] / "experiments" / "unsupervised"
 RUN = {"method": "beta_vae", "data": "dsprites"}
@@ -45,6 +45,7 @@ def test_product_zip_and_chain_combine_as_their_names_say() -> None:
         ({"steps": 1.5}, "steps of .* must be a whole number, not 1.5"),
         ({"steps": 0}, "steps must be at least 1"),
         ({"seed": -1}, "seed must be at least 0"),
+        ({"decay": 1.5}, "decay of .* must be from 0 to 1"),
         ({"method": "dip_vae", "dip_variant": "iii"}, "did you mean 'ii'"),
         ({"method": "ada_gvae", "data": "mnist"}, "ada_gvae trains on Pairs, and 'mnist' gives only Images, Labelled"),
         ({"data": "images"}, "images needs --path"),
@@ -133,6 +134,14 @@ def test_the_large_study_is_listed_without_data_files_torch_or_ray(tmp_path: Pat
 
 
 def test_the_small_study_has_six_objectives_with_three_strengths_and_seeds() -> None:
-    jobs = load(STUDIES / "small.py")
+    jobs = load(STUDIES / "study.py")
     assert len({job.name for job in jobs}) == 6 * 3 * 3 * 2
     assert {job.plan.data for job in jobs} == {"dsprites", "shapes3d"}
+
+
+def test_decay_is_an_argument_of_a_run() -> None:
+    jobs = Study(runs=product([RUN], decay=[0, 0.3])).jobs()
+    assert [job.plan.decay for job in jobs] == [0.0, 0.3]
+    assert jobs[0].name == resolve(RUN).name != jobs[1].name
+    assert select(jobs, ["decay=0.3"]) == jobs[1:]
+    assert Job.from_dict(jobs[1].as_dict()) == jobs[1]

@@ -21,7 +21,7 @@ from unbraid.study import Study, chain, product
 SMALL = dict(data="dsprites", size=16, width=4, batch=16)
 runs = chain(
     product(label="plain", method="vae", seed=[1, 2], steps=60, **SMALL),
-    product(label="warm", method="vae", seed=[1, 2], steps=40, start={"steps": 60}, **SMALL),
+    product(label="warm", method="vae", seed=[1, 2], steps=40, start_from={"steps": 60}, **SMALL),
 )
 study = Study(runs=runs, metrics=["mig"], points=200, measures=["measures.py:count"])
 """
@@ -80,7 +80,7 @@ def test_a_folder_runs_to_its_page_from_any_working_directory(
     assert "codes are wide" in page and "Should not be seen" not in page
     runs = [path for path in (tmp_path / "there").iterdir() if (path / "run.json").exists()]
     assert len(runs) == 4
-    begun = {json.loads((path / "run.json").read_text())["start"] for path in runs}
+    begun = {json.loads((path / "run.json").read_text())["start_from"] for path in runs}
     assert len(begun - {None}) == 2 and begun - {None} <= {path.name for path in runs}
 
 
@@ -92,7 +92,7 @@ def test_a_warm_start_has_the_weights_of_the_other_run(experiment: Path, tmp_pat
     from unbraid.study.execute import task, work
 
     small: dict[str, Any] = {"data": "dsprites", "size": 16, "width": 4, "batch": 16, "method": "vae"}
-    runs = [*product(steps=50, **small), *product(steps=1, lr=1e-9, start={"steps": 50, "lr": 1e-4}, **small)]
+    runs = [*product(steps=50, **small), *product(steps=1, lr=1e-9, start_from={"steps": 50, "lr": 1e-4}, **small)]
     first, second = plan.Study(runs=runs, metrics=["mig"], points=100).jobs()
     assert work(task(second, str(tmp_path)), lambda step, loss: None) == {"status": "busy"}
     for job in (first, second):
@@ -104,7 +104,7 @@ def test_a_warm_start_has_the_weights_of_the_other_run(experiment: Path, tmp_pat
 
 
 def test_a_start_that_is_not_in_the_plan_is_refused() -> None:
-    runs = product(data="dsprites", method="vae", steps=10, start={"steps": 50})
+    runs = product(data="dsprites", method="vae", steps=10, start_from={"steps": 50})
     with pytest.raises(UserError, match=r"begins with the weights of vae-dsprites-.*, which is no run of the study"):
         Study(runs=runs).jobs()
 

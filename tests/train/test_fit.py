@@ -335,3 +335,33 @@ def test_the_history_holds_the_mean_of_each_window(tmp_path: Path) -> None:
     assert [line.split(",")[0] for line in lines[1:]] == ["50", "100", "120"]
     expected = np.mean([linear(step, 0, 2, 100) for step in range(50)])
     assert float(lines[1].split(",")[2]) == pytest.approx(expected, rel=1e-6)
+
+
+def test_every_rate_of_every_optimiser_is_scaled_from_what_was_given() -> None:
+    trainer = Trainer(build(Alternating))
+    for share in (0.5, 0.1):
+        trainer.scale_rates(share)
+        rates = {name: optimiser.param_groups[0]["lr"] for name, optimiser in trainer.optimisers.items()}
+        assert rates == pytest.approx({"model": share * 1e-2, "critic": share * 1e-1})
+
+
+def test_a_run_with_decay_takes_the_steps_of_adam_at_these_rates(tmp_path: Path) -> None:
+    method, plain = build(Alternating), build(Alternating)
+    fit(method, TABLE, steps=12, batch=8, decay=0.5, out=str(tmp_path), show=False)
+    adams = {name: torch.optim.Adam(group.parameters, lr=group.lr) for name, group in plain.groups().items()}
+    for step, share in enumerate([1.0] * 6 + [1 - 0.99 * i / 6 for i in range(1, 7)]):
+        (name, loss), *_ = plain.losses(batch_of(Images, step, 8), step).items()
+        for other, group in plain.groups().items():
+            adams[other].param_groups[0]["lr"] = share * group.lr
+        plain.zero_grad()
+        loss.value.backward()  # type: ignore[no-untyped-call]
+        adams[name].step()
+    for found, expected in zip(method.parameters(), plain.parameters(), strict=True):
+        torch.testing.assert_close(found, expected, rtol=1e-5, atol=1e-6)
+
+
+def test_a_decay_outside_of_its_range_is_refused(tmp_path: Path) -> None:
+    for decay in (-0.1, 1.5, float("nan")):
+        with pytest.raises(UserError, match="from 0 to 1"):
+            fit(build(Slow), TABLE, steps=3, decay=decay, out=str(tmp_path), show=False)
+    assert not list(tmp_path.iterdir())

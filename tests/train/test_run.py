@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import pickle
@@ -9,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,10 +26,11 @@ from unbraid.methods.vae import VAE
 from unbraid.train import run as runs
 from unbraid.train.fit import fit
 from unbraid.train.history import read
-from unbraid.train.run import Run
+from unbraid.train.run import Plan, Run
 
 STEPS = 400
 COMMAND = ["run", "vae", "--size=16", "--width=4", "--batch=32", "--threads=1", "--train-only", "--save-every=0"]
+COMMAND += ["--decay=1"]  # so that the learning rate is another at every step, wherever a run is killed
 
 
 class Process(subprocess.Popen[str]):
@@ -97,7 +100,7 @@ def test_ctrl_c_saves_the_step_it_is_at_and_the_same_command_continues(whole: by
     assert (only_run(tmp_path) / "weights.safetensors").read_bytes() == whole
 
 
-def critic_run(out: Path, stop: tuple[int, str] | None = None) -> Path:
+def critic_run(out: Path, decay: float, stop: tuple[int, str] | None = None) -> Path:
     """FactorVAE, whose critic has an optimiser of its own; stopped after a step by Ctrl-C, or as a kill would."""
     method = build("factor_vae", Squares(), net="dense", width=4, critic_width=8, lr=1e-2, critic_lr=1e-2)
     after = method.after_step
@@ -110,26 +113,28 @@ def critic_run(out: Path, stop: tuple[int, str] | None = None) -> Path:
             raise SystemExit
 
     method.after_step = after_step  # type: ignore[method-assign]
-    return fit(method, Squares(), steps=120, batch=8, out=str(out), show=False, save_every=0).path
+    return fit(method, Squares(), steps=120, batch=8, decay=decay, out=str(out), show=False, save_every=0).path
 
 
-def test_two_optimisers_and_the_history_go_on_where_they_stopped(tmp_path: Path) -> None:
-    """Ctrl-C within a window of the history and at its end, and a kill after a checkpoint."""
-    undisturbed = critic_run(tmp_path / "undisturbed")
+@pytest.mark.parametrize("decay", [0.0, 0.5])
+def test_two_optimisers_and_the_history_go_on_where_they_stopped(decay: float, tmp_path: Path) -> None:
+    """Ctrl-C within a window of the history and at its end, and a kill after a checkpoint; rates fall from step 60."""
+    undisturbed = critic_run(tmp_path / "undisturbed", decay)
     stops = ((61, "ctrl-c", 62, [50]), (99, "ctrl-c", 100, [50, 100]), (110, "kill", 100, [50, 100]))
     for step, how, kept, rows in stops:
         with pytest.raises(KeyboardInterrupt if how == "ctrl-c" else SystemExit):
-            critic_run(tmp_path / "stopped", (step, how))
+            critic_run(tmp_path / "stopped", decay, (step, how))
         stopped = only_run(tmp_path / "stopped")
         assert torch.load(stopped / "state.pt", weights_only=True)["step"] == kept
         assert [row["step"] for row in read(stopped / "history.csv")] == rows
-    assert critic_run(tmp_path / "stopped") == stopped
+    assert critic_run(tmp_path / "stopped", decay) == stopped
     assert (stopped / "history.csv").read_bytes() == (undisturbed / "history.csv").read_bytes()
     assert (stopped / "weights.safetensors").read_bytes() == (undisturbed / "weights.safetensors").read_bytes()
     ends = [torch.load(path / "state.pt", weights_only=True) for path in (stopped, undisturbed)]
     for name in ("model", "critic"):
         moments = [end["optimisers"][name]["state"] for end in ends]
         assert moments[0][0]["step"] == 120
+        assert ends[0]["optimisers"][name]["param_groups"][0]["lr"] == pytest.approx(1e-4 if decay else 1e-2)
         torch.testing.assert_close(*moments, rtol=0, atol=0)
 
 
@@ -279,3 +284,20 @@ def test_initial_weights_come_from_the_seed() -> None:
     weights = [method.state_dict()["encoder.0.weight"] for method in (one, same, other)]
     assert torch.equal(weights[0], weights[1])
     assert not torch.equal(weights[0], weights[2])
+
+
+def test_decay_is_part_of_a_name_and_of_the_command_only_where_it_is_not_0() -> None:
+    plain = Plan("vae", {"lr": 0.1}, "dsprites", {}, {}, 10, 4, 0)
+    falling = replace(plain, decay=0.3)
+    fields = {name: value for name, value in vars(plain).items() if name not in ("start_from", "decay")}
+    digest = hashlib.sha256(json.dumps(fields, sort_keys=True).encode()).hexdigest()
+    assert plain.name == f"vae-dsprites-{digest[:8]}"  # as before there was such a field
+    assert falling.name not in (plain.name, replace(plain, decay=0.2).name)
+    assert falling.command == f"{plain.command} --decay 0.3"
+
+
+def test_a_description_without_decay_is_read(tmp_path: Path) -> None:
+    run = fit(build("vae", Squares(), width=4), Squares(), steps=2, batch=4, out=str(tmp_path), show=False)
+    kept = {name: value for name, value in run.config.items() if name not in ("start_from", "decay")}
+    run.write_json("run.json", kept)
+    assert Run(run.path).plan == run.plan

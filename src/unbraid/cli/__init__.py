@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
+import unbraid
 from unbraid.cli import data, listing, report, reproduce, run, score, study
 from unbraid.cli.parser import Parser
 from unbraid.errors import UserError
@@ -34,6 +35,7 @@ def _main(words: Sequence[str] | None) -> int:
         if words[:1] == ["run"]:
             return run.main(words[1:])
         parser = Parser(prog="unbraid", description="Learn disentangled representations and measure them.")
+        parser.add_argument("--version", action="version", version=f"unbraid {unbraid.__version__}")
         commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True, parser_class=Parser)
         for module in (run, score, report, study, reproduce, listing, data):
             module.add(commands)

@@ -1,4 +1,4 @@
-"""`unbraid data list | show | fetch`: the data sets, their pictures and their files."""
+"""`unbraid data list | show | fetch`: the data sets, their images and their files."""
 
 from __future__ import annotations
 
@@ -26,28 +26,26 @@ LARGEST = 12  # values of a factor up to which a joint distribution is printed, 
 def add(commands: argparse._SubParsersAction[Any]) -> None:
     parser = commands.add_parser("data", help="list, show and fetch data sets")
     parts = parser.add_subparsers(title="commands", metavar="COMMAND", required=True, parser_class=SetParser)
-    listing = parts.add_parser(
-        "list", help="names, sizes, factors, where the files are looked for and if they are there"
-    )
-    listing.add_argument("--json", action="store_true", help="for programs")
+    listing = parts.add_parser("list", help="names, sizes, factors, folders, and which data sets are present")
+    listing.add_argument("--json", action="store_true", help="print JSON")
     listing.set_defaults(main=list_sets)
-    show = parts.add_parser("show", help="draw pictures of a data set and count its factors")
-    show.add_argument("data", metavar="NAME", help="a data set; its own options can follow")
+    show = parts.add_parser("show", help="draw images of a data set and count its factors")
+    show.add_argument("data", metavar="NAME", help="a data set; its options can follow")
     show.add_argument("--out", type=Path, help="PNG file of the contact sheet (default: NAME.png)")
-    show.add_argument(
-        "--joint", nargs=2, metavar=("A", "B"), help="two factors whose joint distribution is drawn as well"
-    )
+    show.add_argument("--joint", nargs=2, metavar=("A", "B"), help="two factors whose joint distribution is also drawn")
     show.set_defaults(main=show_set, has_options=True)
     fetch = parts.add_parser("fetch", help="download a data set's files into the data root")
     fetch.add_argument("data", metavar="NAME", help="a data set")
-    fetch.add_argument("--file", action="append", help="only this file; may be given several times")
+    fetch.add_argument("--file", action="append", help="only this file; can be repeated")
     fetch.set_defaults(main=fetch_set)
     for part in (listing, show, fetch):
-        part.add_argument("--data-root", help="folder of all data (default: UNBRAID_DATA, else the cache folder)")
+        part.add_argument(
+            "--data-root", help="folder of data files (default: UNBRAID_DATA, else data in the cache folder)"
+        )
 
 
 class SetParser(Parser):
-    """Where `has_options` is set it also takes the options of the data set that the words name."""
+    """If `has_options` is set, it also accepts the options of the data set that is named."""
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         if self.get_default("has_options"):
@@ -67,11 +65,9 @@ def list_sets(arguments: argparse.Namespace) -> int:
         return 0
     there = {True: "yes", False: "no", None: "-"}
     rows = [[s["name"], s["rows"], _factors(s["factors"]), _where(s), there[s["present"]]] for s in sets]
-    print_table("", ["data set", "rows", "factors", "looked for in", "there"], rows, (1,))
+    print_table("", ["data set", "rows", "factors", "folder", "present"], rows, (1,))
     print(f"data root: {data_root()}")
-    print(
-        "`unbraid data fetch NAME` brings what is not there; until mnist is there scikit-learn's digits stand in for it"
-    )
+    print("`unbraid data fetch NAME` downloads what is missing; without mnist, scikit-learn's digits take its place")
     return 0
 
 
@@ -100,43 +96,43 @@ def show_set(arguments: argparse.Namespace) -> int:
 
 
 def fetch_set(arguments: argparse.Namespace) -> int:
-    from unbraid.data.io.downloads import SOURCES, USES
+    from unbraid.data.io.downloads import MADE_FROM, SOURCES
 
     _choose_root(arguments)
     name = catalogue.find("data", arguments.data).name
-    if name not in SOURCES and name not in USES:
-        print(f"{name} needs no files of its own")
+    if name not in SOURCES and name not in MADE_FROM:
+        print(f"{name} needs no files")
         return 0
-    for part in USES.get(name, (name,)):
+    for part in MADE_FROM.get(name, (name,)):
         _fetch(part, arguments.file or [])
     return 0
 
 
 def _fetch(name: str, only: list[str]) -> None:
-    from unbraid.data.io.downloads import SOURCES, folder, present
+    from unbraid.data.io.downloads import SOURCES, is_present, set_folder
     from unbraid.data.io.fetch import fetch_file
     from unbraid.errors import unknown
 
     source = SOURCES[name]
     if not source.downloads:
-        if not present(name):
-            raise UserError(f"{name} cannot be fetched: {source.by_hand}, and put that into {folder(name)}")
-        print(f"{name} is in {folder(name)}")
+        if not is_present(name):
+            raise UserError(f"{name} cannot be fetched: {source.by_hand}, and put the files into {set_folder(name)}")
+        print(f"{name} is in {set_folder(name)}")
     known = {download.file: download for download in source.downloads}
     for file in only:
         if file not in known:
             raise unknown(f"file of {name}", file, known)
     for file in only or known:
         with _bar(file, known[file].size) as progress:
-            new = fetch_file(name, known[file], folder(name), progress)
-        print(f"{'fetched' if new else 'already there'}: {folder(name) / (known[file].unpacks or file)}")
+            new = fetch_file(name, known[file], set_folder(name), progress)
+        print(f"{'fetched' if new else 'already there'}: {set_folder(name) / (known[file].unpacks or file)}")
     if known and source.by_hand:
-        print(f"by hand: {source.by_hand}; put it into {folder(name)}")
+        print(f"not fetched: {source.by_hand}; put it into {set_folder(name)}")
 
 
 @contextmanager
 def _bar(file: str, size: int) -> Iterator[Callable[[int, int], None]]:
-    """Shows on a terminal how far a transfer has got."""
+    """A progress bar, on a terminal."""
     from rich.console import Console
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
 
@@ -147,11 +143,11 @@ def _bar(file: str, size: int) -> Iterator[Callable[[int, int], None]]:
 
 
 def _describe(entry: catalogue.Entry) -> dict[str, Any]:
-    from unbraid.data.io.downloads import SOURCES, USES, folder, present
+    from unbraid.data.io.downloads import MADE_FROM, SOURCES, is_present, set_folder
     from unbraid.data.table import Grid
 
     kind = entry.load()
-    parts = (entry.name,) if entry.name in SOURCES else USES.get(entry.name, ())
+    parts = (entry.name,) if entry.name in SOURCES else MADE_FROM.get(entry.name, ())
     rows = f"{math.prod(f.size for f in kind.factors):,}" if issubclass(kind, Grid) and kind.factors else ""
     return {
         "name": entry.name,
@@ -159,14 +155,14 @@ def _describe(entry: catalogue.Entry) -> dict[str, Any]:
         "rows": SOURCES[entry.name].rows if entry.name in SOURCES else rows,
         "factors": {factor.name: factor.size for factor in kind.factors},
         "gives": list(kind.gives),
-        "folders": [folder(part).name for part in parts],
+        "folders": [set_folder(part).name for part in parts],
         "needs": [argument.name for argument in entry.arguments if argument.required],
-        "present": all(map(present, parts)) if parts else None,
+        "present": all(map(is_present, parts)) if parts else None,
     }
 
 
 def _where(described: dict[str, Any]) -> str:
-    return "where you say" if described["needs"] else ", ".join(described["folders"]) or "(made here)"
+    return "given by you" if described["needs"] else ", ".join(described["folders"]) or "(rendered)"
 
 
 def _factors(factors: dict[str, int]) -> str:
@@ -175,7 +171,7 @@ def _factors(factors: dict[str, int]) -> str:
 
 
 def _print_factors(table: Table) -> None:
-    """Each factor with its number of values, what it is for, and how often its values occur."""
+    """Each factor with its number of values, its role, and the range of frequencies of its values."""
     import numpy as np
 
     from unbraid.figures.data_sheet import MANY
@@ -191,7 +187,7 @@ def _print_factors(table: Table) -> None:
         lines.append([factor.name, str(factor.size), role, f"{100 * share.min():.2f} .. {100 * share.max():.2f} %"])
     test = f", {len(table.test):,} test rows" if table.test else ""
     behind = f", {len(table.background):,} of background" if table.background else ""
-    size = " x ".join(map(str, table.shape))
+    size = " x ".join(map(str, table.shape)) if table.shape[1] > 1 else f"{table.shape[2]} features"
     print(f"{table.name}: {count:,} rows{test}{behind} of {size}; gives {', '.join(table.gives)}")
     if lines:
         print_table("", ["factor", "values", "role", "share of a value"], lines, (1,))

@@ -27,10 +27,11 @@ class Parser(argparse.ArgumentParser):
         return arguments
 
     def error(self, message: str) -> Any:
-        """A misspelt command gets the nearest one; everything else is argparse's own sentence."""
-        match = re.search(r"argument COMMAND: invalid choice: '(.*?)' \(choose from (.*)\)", message)
+        """A misspelt command or choice gets the nearest one; everything else is argparse's own sentence."""
+        match = re.search(r"argument (\S+): invalid choice: '(.*?)' \(choose from (.*)\)", message)
         if match:
-            raise unknown("command", match[1], re.findall(r"[\w-]+", match[2]))
+            kind = "command" if match[1] == "COMMAND" else f"value of {match[1]}"
+            raise unknown(kind, match[2], re.findall(r"[\w-]+", match[3]))
         super().error(message)
 
     def _flags(self, words: Sequence[str]) -> list[str]:

@@ -10,12 +10,14 @@ from unbraid import catalogue, machine
 from unbraid.cli.parser import Parser
 from unbraid.cli.parser import add as add_options
 from unbraid.cli.report import POINTS, check_points
-from unbraid.cli.show import print_scores
+from unbraid.cli.score import read_metrics
+from unbraid.cli.show import print_scores, print_table
 from unbraid.config import Argument
 from unbraid.errors import UserError
 
-TRAINING = ("steps", "batch", "seed", "start", "out", "device", "threads", "save_every")
+TRAINING = ("steps", "batch", "seed", "decay", "start_from", "out", "device", "threads", "save_every")
 SUMMARY = "train a method on a data set, score it and write a report"
+DESCRIPTION = f"{SUMMARY[0].upper()}{SUMMARY[1:]}. The same command again continues a run that was stopped."
 
 
 def add(commands: argparse._SubParsersAction[Parser]) -> None:
@@ -27,7 +29,7 @@ def main(words: list[str]) -> int:
     method = words[0] if words and not words[0].startswith("-") else None
     if method is None:
         if {"-h", "--help"} & set(words):
-            print(_parser("METHOD", _option(words, "--data")).format_help() + "\n" + _all_methods(), end="")
+            _print_help()
             return 0
         raise UserError("say which method to run, as in 'unbraid run beta_vae'; 'unbraid list methods' shows them all")
     entry = catalogue.find("methods", method)
@@ -68,7 +70,7 @@ def _run(
     if given["train_only"]:
         print(f"trained: {run.path}")
         return 0
-    complete(run, lambda: (method, table), given["points"], suite=True)
+    complete(run, lambda: (method, table), given["points"], suite=True, metrics=read_metrics(given["metrics"]))
     page = api.report(run)
     print_scores(run.scores(), run.path.name)
     if (run.path / "codes.csv").exists():
@@ -81,29 +83,38 @@ def _parser(method: str, data: str) -> Parser:
     parser = Parser(
         prog=f"unbraid run {method}",
         usage=f"unbraid run {method} [--data NAME] [options]",
-        description=f"{SUMMARY[0].upper()}{SUMMARY[1:]}. The same command again continues a run that was stopped.",
+        description=DESCRIPTION,
     )
-    training = parser.add_argument_group("training")
-    training.add_argument("--data", metavar="NAME", help="data set (default: dsprites; two_folders with --target)")
-    options = [argument for argument in catalogue.signature("train/fit.py", "fit") if argument.name in TRAINING]
-    add_options(training, options)
-    training.add_argument("--points", type=int, help=f"images to encode for the scores (default: {POINTS})")
-    training.add_argument("--data-root", metavar="DIR", help="folder of data files (default: UNBRAID_DATA)")
-    training.add_argument("--train-only", action="store_true", help="neither score nor report")
-    training.add_argument("--quiet", action="store_true", help="no progress bar")
+    _add_training(parser)
     entry = catalogue.find("data", data)
     add_options(parser.add_argument_group(f"data set {data}", entry.summary), entry.arguments)
     return parser
 
 
-def _all_methods() -> str:
-    """The options of every method, for the help."""
-    text = ""
-    for entry in catalogue.entries("methods").values():
-        parser = Parser(usage=argparse.SUPPRESS, add_help=False)
-        add_options(parser.add_argument_group(f"method {entry.name}", entry.summary), entry.arguments)
-        text += parser.format_help().lstrip() + "\n"
-    return text
+def _add_training(parser: Parser) -> None:
+    training = parser.add_argument_group("training")
+    training.add_argument("--data", metavar="NAME", help="data set (default: dsprites; two_folders with --target)")
+    options = [argument for argument in catalogue.signature("train/fit.py", "fit") if argument.name in TRAINING]
+    add_options(training, options)
+    training.add_argument("--points", type=int, help=f"images to encode for the scores (default: {POINTS})")
+    training.add_argument("--metrics", help="names, separated by commas (default: all that the run can have)")
+    training.add_argument("--data-root", metavar="DIR", help="folder of data files (default: UNBRAID_DATA)")
+    training.add_argument("--train-only", action="store_true", help="neither score nor report")
+    training.add_argument("--quiet", action="store_true", help="no progress bar")
+
+
+def _print_help() -> None:
+    """What goes for all methods, and their names; each has a help of its own."""
+    parser = Parser(
+        prog="unbraid run METHOD",
+        usage="unbraid run METHOD [--data NAME] [options]",
+        description=DESCRIPTION,
+        epilog="'unbraid run METHOD --data NAME --help' shows the options of that method and that data set.",
+    )
+    _add_training(parser)
+    print(parser.format_help())
+    rows = [[entry.name, entry.summary] for entry in catalogue.entries("methods").values()]
+    print_table("", ["method", "what it is"], rows)
 
 
 def _option(words: list[str], flag: str) -> str:

@@ -36,9 +36,7 @@ def main(arguments: argparse.Namespace) -> int:
     from unbraid.evaluate import score, score_file
     from unbraid.train.run import Run
 
-    metrics = None
-    if arguments.metrics is not None:
-        metrics = [name.strip() for name in arguments.metrics.split(",") if name.strip()]
+    metrics = read_metrics(arguments.metrics)
     given: dict[str, Any] = {"block": arguments.block, "metrics": metrics, "seed": arguments.seed}
     given["options"] = read_options(arguments.options)
     path = Path(arguments.path)
@@ -49,6 +47,11 @@ def main(arguments: argparse.Namespace) -> int:
     else:
         print_scores(plain, path.name)
     return 0
+
+
+def read_metrics(words: str | None) -> list[str] | None:
+    """Names between commas; None, for all, where nothing was given."""
+    return None if words is None else [name.strip() for name in words.split(",") if name.strip()]
 
 
 def read_options(words: Sequence[str]) -> dict[str, dict[str, Any]]:

@@ -39,7 +39,7 @@ class Labelled(Batch):
 class Pairs(Batch):
     x1: Tensor  # [b, c, h, w]
     x2: Tensor  # [b, c, h, w]
-    k: Tensor  # [b] how many factors differ; which ones is not told
+    k: Tensor  # [b] how many factors differ; which ones is not revealed
     y: Tensor  # [b] class of both images; -1 where they differ in it, or where the set has no classes
 
 

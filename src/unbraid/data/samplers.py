@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import ast
+import math
+import warnings
 from collections.abc import Callable
-from pathlib import Path
+from dataclasses import fields
 from typing import Any, Literal
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from unbraid import catalogue, machine
 from unbraid.data.batch import Batch, Images, Labelled, Pairs, TargetBackground, Views
 from unbraid.data.table import Rows, Table
 from unbraid.errors import UserError
@@ -21,11 +23,15 @@ def sampler(table: Table, kind: type[Batch], *, batch: int, seed: int, **samplin
     anything_goes = kind is Views and sampling.get("views_of") == "instance"
     if kind.__name__ not in table.gives and not anything_goes:
         able = ", ".join(sets_that_give(kind.__name__))
-        raise UserError(f"'{table.name}' cannot give {kind.__name__}, only {', '.join(table.gives)}: these can: {able}")
+        raise UserError(
+            f"'{table.name}' cannot give {kind.__name__}, only {', '.join(table.gives)}; data sets that can: {able}"
+        )
     if batch < 1:
         raise UserError(f"a batch needs at least one sample, not {batch}")
     if not 0 <= seed < 2**63:
         raise UserError(f"the seed must be 0 or more and have less than 64 bits, and is {seed}")
+    _check_rows(table)
+    _check_memory(table, kind, batch)
     draw = DRAW[kind]
 
     def at(step: int) -> Batch:
@@ -36,7 +42,7 @@ def sampler(table: Table, kind: type[Batch], *, batch: int, seed: int, **samplin
 
 
 def images(table: Table, rng: np.random.Generator, n: int) -> Images:
-    """Rows drawn uniformly; of a target with a background half of each, the background numbered after the target."""
+    """Rows drawn uniformly; half of each if there is a background, whose rows are numbered after the target's."""
     rows = _rows(table, rng, n)
     if table.background is None:
         return Images(_tensor(rows), _tensor(table.images(rows)))
@@ -60,14 +66,16 @@ def pairs(
     """Pairs that differ in exactly `changed` factors.
 
     Args:
-        changed: number of factors in which the two images of a pair differ; 0 draws it anew for each pair
-        changed_over: steps over which that number grows from 1; 0: it is the same from the start
+        changed: number of factors in which the two images of a pair differ; 0: drawn for each pair
+        changed_over: number of steps over which that number grows from 1; 0: constant
     """
     varying = table.changeable
     if not 0 <= changed <= varying:
-        raise UserError(f"pairs of '{table.name}' can differ in 1 to {varying} factors (0: drawn), not {changed}")
+        raise UserError(
+            f"pairs of '{table.name}' can differ in 1 to {varying} factors (0: drawn for each pair), not {changed}"
+        )
     if changed_over and not changed:
-        raise UserError("changed_over needs the number of factors to which it grows: set changed to 1 or more")
+        raise UserError("changed_over needs a final number of changed factors: set changed to 1 or more")
     if step < changed_over:
         changed = 1 + (changed - 1) * step // changed_over
     rows = _rows(table, rng, n)
@@ -78,10 +86,10 @@ def pairs(
 
 
 def views(table: Table, rng: np.random.Generator, n: int, *, views_of: Literal["class", "instance"] = "class") -> Views:
-    """Two views of the same thing; `y` tells the things apart.
+    """Two views of the same class or instance, which `y` identifies.
 
     Args:
-        views_of: class (other instances of the shared classes) or instance (one image twice, to be augmented)
+        views_of: class (different instances of the shared classes) or instance (one image twice, for augmentation)
     """
     rows = _rows(table, rng, n)
     if views_of == "instance":
@@ -92,7 +100,7 @@ def views(table: Table, rng: np.random.Generator, n: int, *, views_of: Literal["
 
 
 def target_background(table: Table, rng: np.random.Generator, n: int) -> TargetBackground:
-    """As many rows of the target as of the background, drawn independently."""
+    """Equally many rows of the target and of the background, drawn independently."""
     assert table.background is not None
     rows = _rows(table, rng, n)
     others = _rows(table.background, rng, n)
@@ -109,29 +117,28 @@ DRAW: dict[type[Batch], Callable[..., Batch]] = {
 
 
 def sets_that_give(kind: str) -> list[str]:
-    """The data sets whose class says that it gives a kind of batch; read from the source, so that nothing is loaded."""
-    classes: dict[str, ast.ClassDef] = {}
-    sets: dict[str, ast.ClassDef] = {}
-    for path in sorted(Path(__file__).parent.rglob("*.py")):
-        for node in ast.parse(path.read_text(encoding="utf-8")).body:
-            if isinstance(node, ast.ClassDef):
-                classes[node.name] = node
-                abstract = "ABC" in map(ast.unparse, node.bases)
-                if node.name.lower() == path.stem.replace("_", "") and not abstract:
-                    sets[path.stem] = node
+    """The data sets that can give a kind of batch; nothing is loaded."""
+    return [name for name, entry in catalogue.entries("data").items() if kind in entry.traits.get("gives", ())]
 
-    def gives(node: ast.ClassDef) -> tuple[str, ...]:
-        for line in node.body:
-            if isinstance(line, ast.Assign | ast.AnnAssign) and line.value and ast.unparse(line).startswith("gives"):
-                return tuple(ast.literal_eval(line.value))
-        bases = (classes[base.id] for base in node.bases if isinstance(base, ast.Name) and base.id in classes)
-        return next((found for base in bases if (found := gives(base))), ())
 
-    return [name for name, node in sets.items() if kind in gives(node)]
+def _check_rows(table: Table) -> None:
+    """Refuses an empty table, and warns of one with a single row."""
+    for part, count in ((table.name, len(table)), ("the background", len(table.background) if table.background else 2)):
+        if count == 0:
+            raise UserError(f"{part} has no rows: there is nothing to draw batches from")
+        if count == 1:
+            warnings.warn(f"{part} has a single sample, from which nothing can be learnt", stacklevel=3)
+
+
+def _check_memory(table: Table, kind: type[Batch], batch: int) -> None:
+    """Refuses a batch that does not fit into memory, as bytes when it is drawn and as floats on a device."""
+    each = sum(field.name in ("x", "x1", "x2", "target", "background") for field in fields(kind))
+    size = batch * each * math.prod(table.shape) * (1 + 4)
+    machine.require_memory(size, f"a batch of {batch:,} samples of '{table.name}'", "choose a smaller batch")
 
 
 def _class(table: Table, rows: Rows, others: Rows) -> NDArray[np.int64]:
-    """The class of each row, -1 where the other row has another class or there are none."""
+    """The class of each row; -1 if the other row has a different class or there are no classes."""
     if table.label is None:
         return np.full(len(rows), -1)
     first, second = (table.values(some)[:, table.column(table.label)] for some in (rows, others))

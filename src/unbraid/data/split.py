@@ -1,4 +1,4 @@
-"""Parts of a table: held-out rows, correlated factors, any rows."""
+"""Parts of a table: held-out rows, rows with correlated factors, any chosen rows."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from unbraid.errors import UserError
 
 
 class Subset(Table):
-    """Some rows of a table, in a given order, perhaps more than once."""
+    """Some rows of a table, in a given order, possibly with repeats."""
 
     def __init__(self, table: Table, rows: Rows) -> None:
         self.arguments = table.arguments
@@ -48,9 +48,9 @@ class Subset(Table):
         return rows
 
 
-def part(table: Table, rows: Rows) -> Table:
-    """The table with these rows alone."""
-    return table.only(rows) if isinstance(table, Product) else Subset(table, rows)
+def select_rows(table: Table, rows: Rows) -> Table:
+    """The table with only these rows."""
+    return table.with_rows(rows) if isinstance(table, Product) else Subset(table, rows)
 
 
 def hold_out(
@@ -61,13 +61,13 @@ def hold_out(
     where: Mapping[str, Collection[int]] | None = None,
     seed: int = 0,
 ) -> Table:
-    """The table without some rows, which become its `test`. Give one of the first three arguments.
+    """The table without some rows, which become its `test`. Exactly one of the first three arguments is needed.
 
     Args:
-        fraction: of the rows, drawn at random
-        count: of the rows, drawn at random
-        where: factor -> its held-out values; several factors hold out their combinations
-        seed: of the draw
+        fraction: share of the rows to hold out, drawn at random
+        count: number of rows to hold out, drawn at random
+        where: factor -> its held-out values; with several factors, their combinations
+        seed: seed of the draw
     """
     if sum(map(bool, (fraction, count, where))) != 1:
         raise UserError("hold_out needs exactly one of fraction, count and where")
@@ -82,10 +82,10 @@ def hold_out(
         order = np.random.default_rng(seed).permutation(len(table))
         test, train = order[:count], order[count:]
     if not len(test) or not len(train):
-        asked = f"where={dict(where)}" if where else f"fraction={fraction}" if fraction else f"count={count}"
-        raise UserError(f"{asked} would hold out {len(test)} of the {len(table)} rows of '{table.name}'")
-    kept = part(table, np.sort(train))
-    kept.test = part(table, np.sort(test))
+        rest = "which leaves none to train on" if len(test) else "and nothing to test on"
+        raise UserError(f"this would hold out {len(test):,} of the {len(table):,} rows of '{table.name}', {rest}")
+    kept = select_rows(table, np.sort(train))
+    kept.test = select_rows(table, np.sort(test))
     return kept
 
 
@@ -93,7 +93,7 @@ def correlation(sizes: tuple[int, int], strength: float) -> NDArray[np.float64]:
     """p(a, b) ~ exp(-(a - b)^2 / 2 sigma^2) with both factors scaled to [0, 1] (Träuble et al., 2021, section 3)."""
     if not strength > 0:
         raise UserError(
-            f"the strength of a correlation is its width sigma, above 0, not {strength}: 0.1 is strong, 0.4 mild"
+            f"sigma, the width of a correlation, must be more than 0, not {strength}: 0.1 is strong, 0.4 mild"
         )
     a, b = (np.linspace(0, 1, size) for size in sizes)
     p = np.exp(-((a[:, None] - b) ** 2) / (2 * strength**2))
@@ -101,17 +101,17 @@ def correlation(sizes: tuple[int, int], strength: float) -> NDArray[np.float64]:
 
 
 def correlate(table: Table, factors: tuple[str, str], strength: float, *, count: int = 0, seed: int = 0) -> Table:
-    """Rows drawn with replacement so that two factors are correlated as `correlation` says; the others stay as before.
+    """Rows drawn with replacement so that two factors follow `correlation`; the other factors are drawn as before.
 
     Args:
-        count: number of rows to draw; as many as the table has where it is 0
-        seed: of the draw
+        count: number of rows to draw; 0: as many as the table has
+        seed: seed of the draw
     """
     first, second = (table.column(name) for name in factors)
     if first == second:
         raise UserError(f"{factors[0]} cannot be correlated with itself")
     if count < 0:
-        raise UserError(f"the number of correlated rows must be above 0, not {count}")
+        raise UserError(f"the number of correlated rows must be more than 0, not {count}")
     sizes = (table.factors[first].size, table.factors[second].size)
     values = table.values(np.arange(len(table)))
     cells = values[:, first] * sizes[1] + values[:, second]  # [rows]
@@ -120,13 +120,13 @@ def correlate(table: Table, factors: tuple[str, str], strength: float, *, count:
     rng = np.random.default_rng(seed)
     drawn = rng.choice(len(p), count or len(table), p=p / p.sum())
     rows = order[np.cumsum(counts)[drawn] - counts[drawn] + rng.integers(0, counts[drawn])]
-    correlated = part(table, rows)
+    correlated = select_rows(table, rows)
     correlated.test = table.test
     return correlated
 
 
-def narrow(table: Product, to: Table) -> None:
-    """Makes a table one of its own parts, its `test` included."""
+def restrict(table: Product, to: Table) -> None:
+    """Reduces a table, in place, to one of its own parts and the `test` of that part."""
     assert isinstance(to, Product)
     table.chosen, table.test = to.chosen, to.test
-    table.forget()
+    table.drop_cached()

@@ -1,4 +1,4 @@
-"""A data set is a table: rows of images with their factors, addressed by row number.
+"""A data set is a table: rows of images with their factors, identified by row number.
 
 A table says which batch kinds it `gives` (names of the records in batch.py) and implements what those need:
 
@@ -21,6 +21,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from unbraid import machine
 from unbraid.config import Configured
 from unbraid.errors import UserError, unknown
 
@@ -39,7 +40,7 @@ class Factor:
 
 @dataclass(frozen=True)
 class Spec:
-    """All that a method may know of a data set before it sees a batch."""
+    """What a method may know about a data set before it sees a batch."""
 
     shape: tuple[int, int, int]  # channels, height, width
     n_train: int
@@ -53,15 +54,15 @@ class Table(Configured, ABC):
 
     name: str
     shape: tuple[int, int, int]
-    factors: tuple[Factor, ...] = ()  # empty where nothing is known
+    factors: tuple[Factor, ...] = ()  # empty if none are known
     gives: tuple[str, ...] = ("Images",)
     label: str | None = None
-    nuisances: tuple[str, ...] = ()  # the known ones; a factor that is named nowhere is an unknown nuisance
-    groups: tuple[str, ...] = ()  # with the class they make the groups of which the worst accuracy counts
+    nuisances: tuple[str, ...] = ()  # known ones; a factor that is neither class nor listed here is an unknown nuisance
+    groups: tuple[str, ...] = ()  # together with the class they define the groups for worst-group accuracy
     shared: tuple[str, ...] = ()
     background: Table | None = None
-    files: tuple[str, ...] = ()  # the file of each row, where rows are files
-    test: Table | None = None  # held-out rows; scores are taken there where it is set
+    files: tuple[str, ...] = ()  # the file of each row, if rows are files
+    test: Table | None = None  # held-out rows; if set, scores are computed on them
 
     @abstractmethod
     def __len__(self) -> int: ...
@@ -76,25 +77,25 @@ class Table(Configured, ABC):
 
     def change(self, rows: Rows, k: NDArray[np.int64], rng: np.random.Generator) -> Rows:
         """For each row, another that differs from it in exactly k factors."""
-        raise TypeError(f"{self.name} gives no pairs")
+        raise TypeError(f"{self.name} does not give pairs")
 
     def partner(self, rows: Rows, rng: np.random.Generator) -> Rows:
         """For each row, another that shows other instances of the shared factors' classes."""
-        raise TypeError(f"{self.name} gives no views")
+        raise TypeError(f"{self.name} does not give views")
 
-    def twin(self) -> Self:
-        """Another table with the same content, to be changed without changing this one."""
+    def copy(self) -> Self:
+        """A shallow copy, which can be changed without changing this table."""
         other = object.__new__(type(self))
         other.__dict__.update(self.__dict__)
         return other
 
     @property
     def changeable(self) -> int:
-        """In how many factors the images of a pair can differ."""
+        """The number of factors in which the images of a pair can differ."""
         return sum(factor.size > 1 for factor in self.factors)
 
     def shared_label(self, rows: Rows) -> NDArray[np.int64]:
-        """The values of the factors that views share, or of the label, as one number, the last factor fastest, [n]."""
+        """The values of the factors that views share, or of the label, as one number in row-major order, [n]."""
         values = self.values(rows)
         places = [self.column(name) for name in self.shared or (self.label,) if name]
         columns: Any = tuple(values[:, place] for place in places)
@@ -102,7 +103,7 @@ class Table(Configured, ABC):
         return labels.astype(np.int64)
 
     def column(self, name: str) -> int:
-        """Where a factor stands among the columns of `values`."""
+        """The column of a factor in `values`."""
         names = [factor.name for factor in self.factors]
         if name not in names:
             raise unknown(f"factor of '{self.name}'", name, names)
@@ -110,6 +111,9 @@ class Table(Configured, ABC):
 
     @property
     def spec(self) -> Spec:
+        """What a method is built from; refused if not even two samples fit into memory as floats."""
+        size = " x ".join(f"{side:,}" for side in self.shape)
+        machine.require_memory(8 * math.prod(self.shape), f"two samples of {size} numbers", "choose a smaller size")
         sizes = {factor.name: factor.size for factor in self.factors}
         classes = sizes[self.label] if self.label else 0
         nuisances, shared = (tuple(sizes[name] for name in names) for names in (self.nuisances, self.shared))
@@ -117,9 +121,9 @@ class Table(Configured, ABC):
 
 
 class Product(Table, ABC):
-    """Rows count through every combination of the positions on some axes, one for each factor, the last one fastest.
+    """Rows count through every combination of positions on some axes, one for each factor, the last varying fastest.
 
-    Where `chosen` is set the rows are only those combinations, in that order, some perhaps more than once.
+    If `chosen` is set, the rows are only those combinations, in that order, possibly with repeats.
     """
 
     chosen: Rows | None = None  # numbers of combinations
@@ -133,25 +137,25 @@ class Product(Table, ABC):
     def __len__(self) -> int:
         return math.prod(self.axes) if self.chosen is None else len(self.chosen)
 
-    def only(self, rows: Rows) -> Self:
-        """The same table with these rows alone."""
-        part = self.twin()
+    def with_rows(self, rows: Rows) -> Self:
+        """The same table with only these rows."""
+        part = self.copy()
         part.chosen = rows if self.chosen is None else self.chosen[rows]
         part.test = None
-        part.forget()
+        part.drop_cached()
         return part
 
-    def forget(self) -> None:
-        """Drops what was worked out for the rows that were chosen before."""
+    def drop_cached(self) -> None:
+        """Drops cached properties, which belong to the rows chosen before."""
         for name in [name for name in vars(self) if isinstance(getattr(type(self), name, None), cached_property)]:
             del self.__dict__[name]
 
     def positions(self, rows: Rows) -> Values:
-        """Where these rows stand on each axis, [n, axes]."""
+        """The positions of these rows on each axis, [n, axes]."""
         return np.stack(np.unravel_index(rows if self.chosen is None else self.chosen[rows], self.axes), -1)
 
     def find(self, positions: Values) -> Rows:
-        """The inverse of `positions`; -1 for what is not in the table."""
+        """The inverse of `positions`; -1 for combinations that are not in the table."""
         columns: Any = tuple(positions.T)
         numbers: Rows = np.ravel_multi_index(columns, self.axes).astype(np.int64)
         if self.chosen is None:
@@ -168,7 +172,7 @@ class Product(Table, ABC):
 
     @property
     def free(self) -> NDArray[np.bool_]:
-        """On which axes the images of a pair can differ."""
+        """Whether the images of a pair can differ on each axis, [axes]."""
         return np.array([n > 1 and f.name not in self.fixed for n, f in zip(self.axes, self.factors, strict=True)])
 
     @property
@@ -187,21 +191,21 @@ class Product(Table, ABC):
 
 
 def until_found(propose: Callable[[Rows, NDArray[np.int64]], Rows], rows: Rows, k: NDArray[np.int64]) -> Rows:
-    """Another row for each of these: proposals (-1: none) are made again where they failed."""
+    """Another row for each of these: where a proposal failed (-1) another one is made."""
     found = np.full(len(rows), -1)
     for _ in range(TRIES):
         failed = np.flatnonzero(found < 0)
         if not len(failed):
             return found
         found[failed] = propose(rows[failed], k[failed])
-    raise UserError(f"the table is too sparse: no row was found that goes with row {rows[found < 0][0]}")
+    raise UserError(f"the table is too sparse: no matching row was found for row {rows[found < 0][0]}")
 
 
 TRIES = 1000
 
 
 class Grid(Product, ABC):
-    """Every combination of the factors exists once; rows count through them, the last factor fastest."""
+    """Every combination of the factors exists once; rows count through them, the last factor varying fastest."""
 
     gives: tuple[str, ...] = ("Images", "Pairs")
 
@@ -224,11 +228,11 @@ class Grid(Product, ABC):
         return self.positions(rows)
 
     def number(self, values: Values) -> Rows:
-        """Where these combinations stand among all, whichever of them are rows of the table."""
+        """The numbers of these combinations among all, whether or not they are rows of the table."""
         columns: Any = tuple(values.T)
         numbers: Rows = np.ravel_multi_index(columns, self.axes).astype(np.int64)
         return numbers
 
     def rows(self, values: Values) -> Rows:
-        """The inverse of `values`; -1 for what is not in the table."""
+        """The inverse of `values`; -1 for combinations that are not in the table."""
         return self.find(values)

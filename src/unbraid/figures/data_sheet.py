@@ -1,4 +1,4 @@
-"""Pictures of a data set: a contact sheet, and how two of its factors are distributed together."""
+"""Images of a data set: a contact sheet, and the joint distribution of two of its factors."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from unbraid.data.table import Bytes, Grid, Rows, Table
 from unbraid.errors import UserError
 
 MARGIN = 140  # pixels for the titles on the left
-MANY = 200_000  # rows that are looked at to see a distribution
+MANY = 200_000  # rows that are sampled to estimate a distribution
 
 
 def contact_sheet(table: Table, path: Path | str, *, columns: int = 12, seed: int = 0) -> Path:
     """Draws lines of a table's images into a PNG file: random rows, one factor at a time, views, background, test.
 
     Args:
-        columns: number of images in a line
-        seed: of the rows that are drawn
+        columns: number of images in a row
+        seed: seed of the rows that are drawn
     """
     from PIL import Image, ImageDraw
 
     if table.shape[1] == 1:
-        raise UserError(f"{table.name} has features, not pictures: there is nothing to look at")
+        raise UserError(f"{table.name} has features, not images: there is nothing to draw")
     lines = list(_lines(table, columns, np.random.default_rng(seed)))
     scale = max(1, 64 // table.shape[1])
     height, width = (side * scale + 2 for side in table.shape[1:])
@@ -41,7 +41,7 @@ def contact_sheet(table: Table, path: Path | str, *, columns: int = 12, seed: in
 
 
 def joint(table: Table, a: str, b: str, *, seed: int = 0) -> NDArray[np.float64]:
-    """How often two factors have each pair of values, [values of a, values of b]; from a sample where it is large."""
+    """How often each pair of values occurs, [values of a, values of b]; from a sample if there are many rows."""
     columns = [table.column(a), table.column(b)]
     n = len(table)
     rows = np.arange(n) if n <= MANY else np.random.default_rng(seed).integers(0, n, MANY)
@@ -68,11 +68,11 @@ def joint_picture(table: Table, a: str, b: str, path: Path | str) -> Path:
 
 
 def _lines(table: Table, columns: int, rng: np.random.Generator) -> Iterator[tuple[str, Bytes]]:
-    def some(of: Table) -> Rows:
+    def random_rows(of: Table) -> Rows:
         return rng.integers(0, len(of), columns)
 
     for _ in range(2):
-        yield "random rows", table.images(some(table))
+        yield "random rows", table.images(random_rows(table))
     if isinstance(table, Grid):
         for column, factor in enumerate(table.factors):
             shown = np.unique(np.linspace(0, factor.size - 1, columns).round())
@@ -83,13 +83,13 @@ def _lines(table: Table, columns: int, rng: np.random.Generator) -> Iterator[tup
             values[:, column] = shown
             yield f"{factor.name} ({factor.size})", table.render(values)
     if "Views" in table.gives:
-        rows = some(table)
+        rows = random_rows(table)
         yield f"sharing {', '.join(table.shared)}:", table.images(rows)
         yield "  other views", table.images(table.partner(rows, rng))
     if table.background:
-        yield "background", table.background.images(some(table.background))
+        yield "background", table.background.images(random_rows(table.background))
     if table.test:
-        yield "test", table.test.images(some(table.test))
+        yield "test", table.test.images(random_rows(table.test))
 
 
 def _save(sheet: object, path: Path) -> Path:
@@ -97,7 +97,7 @@ def _save(sheet: object, path: Path) -> Path:
 
     assert isinstance(sheet, Image.Image)
     if path.suffix.lower() not in (".png", ".jpg", ".jpeg"):
-        raise UserError(f"a picture cannot be written to {path}: its name must end in .png")
+        raise UserError(f"an image cannot be written to {path}: its name must end in .png")
     path.parent.mkdir(parents=True, exist_ok=True)
     sheet.save(path, optimize=True)
     return path

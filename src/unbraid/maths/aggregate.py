@@ -6,8 +6,8 @@ batch; sample i, drawn from posterior i of the batch, gives posterior j the weig
     weighted:    1/M
     stratified:  1/N where i = j, else (N - 1) / (N (M - 1))
 
-The stratified estimate of q(z) has no bias; the weighted one gives the sample's own posterior too much. Their
-logarithms have a bias, see docs/methods/beta_tcvae.md.
+The stratified estimate of q(z) is unbiased; the weighted one gives the sample's own posterior too much weight. The
+logarithms of both are biased, see docs/methods/beta_tcvae.md.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ ESTIMATORS = ("weighted", "stratified")
 
 
 def log_weights(estimator: str, m: int, n: int) -> Tensor:
-    """Logarithms of the weights by which a batch of m, out of n, stands for all; each row sums to one. [m, m]"""
+    """Logarithms of the weights with which a batch of m represents all n; the weights of a row sum to one. [m, m]"""
     if m < 2:
-        raise UserError("the aggregate posterior can be estimated from a batch of two or more samples, not from one")
+        raise UserError("the aggregate posterior is estimated from the batch: it needs a batch of two or more")
     if estimator == "weighted":
         return torch.full((m, m), -math.log(m))
     if estimator == "stratified":

@@ -1,6 +1,7 @@
 """Random views of images: crop, flip and colour (Chen et al. 2020, SimCLR, arXiv:2002.05709, appendix A).
 
-Every image of a batch gets its own draw, and all are done at once. Random numbers come from torch's global generator.
+Every image of a batch gets its own random draw, and all are transformed at once. Random numbers come from torch's
+global generator.
 """
 
 from __future__ import annotations
@@ -19,12 +20,12 @@ GREY = (0.299, 0.587, 0.114)  # luma of ITU-R BT.601
 
 @dataclass(frozen=True)
 class Augment:
-    """Images in [0, 1], [b, c, h, w], to another view of each.
+    """Images in [0, 1], [b, c, h, w] -> a random view of each.
 
     Args:
-        least_crop: least share of the area that a crop keeps, before it is scaled to the whole size; 1 does not crop
-        flip: mirror every other image, by chance, left to right
-        colour: strength of the distortion of brightness, contrast, saturation and hue; 1 is SimCLR's, 0 none
+        least_crop: smallest share of the area that a crop keeps before it is scaled to full size; 1: no cropping
+        flip: mirror each image left to right with probability 1/2
+        colour: strength of the distortion of brightness, contrast, saturation and hue; 1: that of SimCLR, 0: none
     """
 
     least_crop: float
@@ -33,26 +34,26 @@ class Augment:
 
     def __post_init__(self) -> None:
         if not 0 < self.least_crop <= 1:
-            raise UserError(f"least_crop is {self.least_crop}: it is a share of the picture, above 0 and at most 1")
+            raise UserError(f"least_crop must be a share of the image, above 0 and at most 1, not {self.least_crop}")
         if self.colour < 0:
-            raise UserError(f"colour is {self.colour}: the strength of the distortion must not be negative")
+            raise UserError(f"colour must be 0 or more, not {self.colour}")
 
     @property
-    def leaves_be(self) -> bool:
-        """Whether an image stays as it is."""
+    def changes_nothing(self) -> bool:
+        """Whether a view is the image itself."""
         return self.least_crop == 1 and not self.flip and not self.colour
 
     def __call__(self, x: Tensor) -> Tensor:
         if self.least_crop < 1 or self.flip:
-            x = _placed(x, self.least_crop, self.flip)
-        return _coloured(x, self.colour) if self.colour > 0 else x
+            x = _cropped(x, self.least_crop, self.flip)
+        return _recoloured(x, self.colour) if self.colour > 0 else x
 
 
-def _placed(x: Tensor, crop: float, flip: bool) -> Tensor:
-    """A window of a random share of the area, with sides as 3 to 4 up to 4 to 3, somewhere inside the picture."""
+def _cropped(x: Tensor, crop: float, flip: bool) -> Tensor:
+    """A random window with a random share of the area, and a ratio of its sides from 3/4 to 4/3."""
     b = len(x)
     area = crop + (1 - crop) * _uniform(b, x)
-    most = torch.minimum(-area.log(), torch.full_like(area, math.log(4 / 3)))  # with more a side would not fit
+    most = torch.minimum(-area.log(), torch.full_like(area, math.log(4 / 3)))  # beyond that a side would not fit
     ratio = (most * (2 * _uniform(b, x) - 1)).exp()
     sides = torch.stack([(area * ratio).sqrt(), (area / ratio).sqrt()], 1)  # [b, 2] across and down
     centre = (2 * torch.rand(b, 2, device=x.device, dtype=x.dtype) - 1) * (1 - sides)
@@ -63,8 +64,8 @@ def _placed(x: Tensor, crop: float, flip: bool) -> Tensor:
     return F.grid_sample(x, grid, mode="bilinear", padding_mode="border", align_corners=False)
 
 
-def _coloured(x: Tensor, strength: float) -> Tensor:
-    """Brightness, contrast, saturation and hue of four images in five are changed, and one in five is made grey."""
+def _recoloured(x: Tensor, strength: float) -> Tensor:
+    """Changes brightness, contrast, saturation and hue of four images in five, and makes one in five grey."""
     b = len(x)
     reach = 0.8 * strength
 
@@ -75,13 +76,13 @@ def _coloured(x: Tensor, strength: float) -> Tensor:
     changed = _towards(changed, _grey(changed).mean((1, 2, 3), keepdim=True), factor())
     if x.shape[1] == 3:
         changed = _towards(changed, _grey(changed), factor())
-        changed = turn_hue(changed, 0.2 * strength * (2 * _uniform(b, x) - 1))
+        changed = rotate_hue(changed, 0.2 * strength * (2 * _uniform(b, x) - 1))
     seen = torch.where(_uniform(b, x).view(b, 1, 1, 1) < 0.8, changed, x)
     return torch.where(_uniform(b, x).view(b, 1, 1, 1) < 0.2, _grey(seen).expand_as(seen), seen)
 
 
-def turn_hue(x: Tensor, turns: Tensor) -> Tensor:
-    """Colours turned about the grey axis of the YIQ cube, by [b] whole turns. [b, 3, h, w]"""
+def rotate_hue(x: Tensor, turns: Tensor) -> Tensor:
+    """Rotates the colours about the grey axis of YIQ space by [b] full turns. [b, 3, h, w]"""
     to_yiq = torch.tensor([GREY, (0.5959, -0.2746, -0.3213), (0.2115, -0.5227, 0.3112)], dtype=x.dtype, device=x.device)
     angle = 2 * math.pi * turns
     turned = torch.zeros(len(x), 3, 3, dtype=x.dtype, device=x.device)
@@ -92,7 +93,7 @@ def turn_hue(x: Tensor, turns: Tensor) -> Tensor:
 
 
 def _towards(x: Tensor, base: Tensor, factor: Tensor) -> Tensor:
-    """Further from the base, or nearer to it."""
+    """Scales the difference from the base."""
     return (base + factor * (x - base)).clamp(0, 1)
 
 

@@ -7,6 +7,6 @@ from torch import Tensor
 
 
 def permute_dims(z: Tensor) -> Tensor:
-    """Each column shuffled over the batch on its own: samples of the product of the marginals. [b, k] -> [b, k]"""
+    """Shuffles each column over the batch independently: samples of the product of the marginals. [b, k] -> [b, k]"""
     order = torch.rand_like(z).argsort(0)
     return z.gather(0, order)

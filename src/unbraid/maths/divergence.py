@@ -1,8 +1,8 @@
-"""How far two Gaussian posteriors lie apart, dimension by dimension, in nats; by name for methods that ask.
+"""Divergences between two Gaussian posteriors, dimension by dimension, in nats.
 
 The Jensen-Shannon divergence of two Gaussians, 1/2 KL(q1 || m) + 1/2 KL(q2 || m) with m their even mixture, has no
-closed form. `jsd` puts the Gaussian of the same mean and variance in the place of m: among all Gaussians it brings the
-sum closest to the divergence, which stays below it, and it goes on growing where the divergence is at its most, log 2.
+closed form. `jsd` replaces m by the Gaussian with the mean and variance of m. Of all Gaussians this one brings the sum
+closest to the divergence, which is never larger; it keeps growing where the divergence approaches its maximum, log 2.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ NODES = 64
 
 
 def jsd(mu1: Tensor, log_var1: Tensor, mu2: Tensor, log_var2: Tensor) -> Tensor:
-    """The Jensen-Shannon divergence with a Gaussian in the mixture's place; never below it."""
+    """The Jensen-Shannon divergence with a Gaussian in place of the mixture: an upper bound."""
     mu = (mu1 + mu2) / 2
     log_var = ((log_var1.exp() + log_var2.exp()) / 2 + (mu1 - mu2) ** 2 / 4).log()
     return 0.5 * (gaussian.kl(mu1, log_var1, mu, log_var) + gaussian.kl(mu2, log_var2, mu, log_var))

@@ -6,7 +6,7 @@ distribution, while every coordinate of f(z) depends on every coordinate of z al
     f = g^-1 . h^-1 . A . h . g,    g_i = P_i,    h = the normal quantile,    A = I - 2 v v'
 
 with v_1 = sqrt(alpha), v_i = sqrt((1 - alpha) / (d - 1)). g makes z uniform, h makes it standard normal, and the
-reflection A leaves a standard normal vector as it is; A has no entry that is zero for alpha in (0, 1/2). f is its own
+reflection A does not change the standard normal distribution; A has no zero entry for alpha in (0, 1/2). f is its own
 inverse.
 """
 
@@ -23,7 +23,7 @@ from unbraid.errors import UserError
 
 @dataclass(frozen=True)
 class Marginal:
-    """A continuous distribution of one coordinate, by its distribution function and the inverse of it."""
+    """A continuous distribution of one coordinate: its distribution function and the inverse of that."""
 
     cdf: Callable[[Tensor], Tensor]
     quantile: Callable[[Tensor], Tensor]
@@ -38,7 +38,7 @@ def reflection(d: int, alpha: float) -> Tensor:
     if d < 2:
         raise UserError(f"a code needs two dimensions or more to be entangled, not {d}")
     if not 0 < alpha < 0.5:
-        raise UserError(f"alpha must lie between 0 and 1/2, and is {alpha}")
+        raise UserError(f"alpha must lie between 0 and 1/2, not {alpha}")
     v = torch.full((d,), (1 - alpha) / (d - 1), dtype=torch.float64)
     v[0] = alpha
     return torch.eye(d, dtype=torch.float64) - 2 * v.sqrt().outer(v.sqrt())
@@ -53,8 +53,6 @@ def entangle(z: Tensor, *, marginal: Marginal = NORMAL, alpha: float = 0.25) -> 
     """
     u = marginal.cdf(z.double())
     if not ((u > 0) & (u < 1)).all():
-        raise UserError(
-            "a value of z lies outside of its marginal distribution, or too far out to be told from its end"
-        )
+        raise UserError("a value of z lies outside its marginal distribution, or too far out in its tail")
     mixed = torch.special.ndtri(u) @ reflection(z.shape[-1], alpha).to(z.device)
     return marginal.quantile(torch.special.ndtr(mixed)).to(z.dtype)

@@ -1,6 +1,6 @@
-"""Interventions on features: setting them, weighting what comes of it, and how hard it is to learn.
+"""Interventions on features: how to set them, how to weight the results, and how hard they are to learn.
 
-The paper, "Unsupervised disentanglement learning by intervention" (equations 1 and 2, proposition 2, algorithm 1).
+From "Unsupervised disentanglement learning by intervention" (equation 2, proposition 2, algorithm 1).
 """
 
 from __future__ import annotations
@@ -12,21 +12,12 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.func import functional_call
 
-B1, B2, TINY = 0.9, 0.999, 1e-20  # of Adam; the last is inside the root, which has no derivative at 0
+B1, B2, TINY = 0.9, 0.999, 1e-20  # of Adam; TINY is added inside the root, which has no derivative at 0
 
 
 def intervene(z: Tensor, value: Tensor, chosen: Tensor) -> Tensor:
     """do(Z_k = z_k'): the features of z [b, k, d] that are `chosen` [b, k] take those of `value` [b, k, d]."""
     return torch.where(chosen.unsqueeze(-1), value, z)
-
-
-def intervened(p: Tensor) -> Tensor:
-    """Eq. 1: the distribution of factors, one axis each, after one of them, drawn at random, is drawn anew."""
-    total = torch.zeros_like(p)
-    for k in range(p.ndim):
-        others = [i for i in range(p.ndim) if i != k]
-        total += p.sum(k, keepdim=True) * (p.sum(others, keepdim=True) if others else p)
-    return total / p.ndim
 
 
 def mean_one(log_weight: Tensor) -> Tensor:
@@ -68,3 +59,10 @@ def adapted(
             if not second_order:
                 values = [value.detach().requires_grad_() for value in values]
     return dict(zip(names, values, strict=True))
+
+
+def difficulty(net: nn.Module, u: Tensor, v: Tensor, *, steps: int, rate: float, second_order: bool = False) -> Tensor:
+    """Algorithm 1: the loss on the second half of the images of a translator u -> v that was trained on the first."""
+    half = len(u) // 2
+    learned = adapted(net, u[:half], v[:half], steps=steps, rate=rate, second_order=second_order)
+    return cross_entropy(functional_call(net, learned, (u[half:],)), v[half:])

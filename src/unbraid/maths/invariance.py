@@ -1,4 +1,4 @@
-"""What makes a code say nothing of a nuisance: gradient reversal, and the distance between groups of codes."""
+"""Invariance of a code to a nuisance: gradient reversal, and the distance between groups of codes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from torch import Tensor
 
 
 def reverse(z: Tensor, strength: float) -> Tensor:
-    """z itself, with a gradient that is -strength times as large (Ganin et al. 2016, arXiv:1505.07818)."""
+    """z itself, whose gradient is multiplied by -strength (Ganin et al. 2016, arXiv:1505.07818)."""
     reversed_: Tensor = _Reversal.apply(z, strength)  # type: ignore[no-untyped-call]
     return reversed_
 
@@ -29,7 +29,7 @@ class _Reversal(torch.autograd.Function):
 def fourier_features(z: Tensor, frequencies: Tensor, phases: Tensor, bandwidth: float | Tensor) -> Tensor:
     """phi with E[phi(a) . phi(b)] = exp(-|a - b|^2 / bandwidth), Rahimi and Recht 2007. [n, d] -> [n, features]
 
-    The mean is over frequencies [d, features] from a standard normal and phases [features] uniform on a whole turn.
+    The mean is over frequencies [d, features] from a standard normal and phases [features] uniform on [0, 2 pi].
     """
     scale = math.sqrt(2 / phases.numel())
     return scale * torch.cos(z * (2 / bandwidth) ** 0.5 @ frequencies + phases)
@@ -38,12 +38,12 @@ def fourier_features(z: Tensor, frequencies: Tensor, phases: Tensor, bandwidth: 
 def group_mmd(z: Tensor, group: Tensor, *, features: int = 500, bandwidth: float = 0.0) -> Tensor:
     """The squared distance between the mean of phi in each group and over all, summed over groups. [n, d], [n] -> []
 
-    Louizos et al. 2016 (arXiv:1511.00830, eq. 10 and 11 for two groups); features are drawn anew at each call.
+    Louizos et al. 2016 (arXiv:1511.00830, eq. 10 and 11 for two groups); the features are drawn at each call.
 
     Args:
         features: number of random features
-        bandwidth: gamma of the kernel exp(-|a - b|^2 / gamma); 0 takes the median of |a - b|^2, which follows the
-            codes, so that they gain nothing by shrinking
+        bandwidth: gamma of the kernel exp(-|a - b|^2 / gamma); 0: the median of |a - b|^2, so that shrinking all
+            codes does not lower the distance
     """
     frequencies = torch.randn(z.shape[1], features, device=z.device, dtype=z.dtype)
     phases = 2 * math.pi * torch.rand(features, device=z.device, dtype=z.dtype)

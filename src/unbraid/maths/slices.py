@@ -1,4 +1,4 @@
-"""Dependence between the slices of a code, such as its halves: what a regulariser of sub-embeddings makes small.
+"""Dependence between the slices of a code, such as its halves, as penalised by regularisers of sub-embeddings.
 
 The equations are those of Burns et al. 2021, "Unsupervised disentanglement without autoencoding". Slices are given as
 [k, n, d], k slices of n samples; sums are over ordered pairs of slices and means over samples.
@@ -16,9 +16,9 @@ from torch import Tensor
 def infomin(slices: Tensor, temperature: float, *, literal: bool = False) -> Tensor:
     """Minus the InfoNCE loss that finds a sample's other slice among those of all samples (eq. 4). [k, n, d] -> []
 
-    Slices have length one; the samples are those of one view. It is 0 at most, where each slice tells the other, and
-    -(2 / temperature + log n) for each pair at least. `literal` takes the denominator as it is printed, over the other
-    samples of the same slice: that has no InfoNCE to be minus of, and no bound of 0.
+    Slices have length one; the samples are those of one view. It is at most 0, if each slice determines the other, and
+    at least -(2 / temperature + log n) for each pair. `literal` takes the denominator as printed, over the other
+    samples of the same slice: this is not the negative of an InfoNCE loss, and may exceed 0.
     """
     total = slices.new_zeros(())
     own = torch.eye(slices.shape[1], dtype=torch.bool, device=slices.device)

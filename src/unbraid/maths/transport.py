@@ -9,9 +9,9 @@ from torch import Tensor
 
 
 def match(a: Tensor, b: Tensor) -> Tensor:
-    """For each point of a, the point of b to which the cheapest one-to-one transport takes it. [n, d] twice -> [n]
+    """For each point of a, the point of b that it is matched with by optimal transport. [n, d] twice -> [n]
 
-    Between equally many points of equal weight one of the optimal plans is a permutation (Birkhoff), so that an
+    Between equally many points of equal weight one of the optimal plans is a permutation (Birkhoff), so an
     assignment solver is exact; SciPy's is faster than POT's network simplex at all sizes (benchmarks/transport.py).
     """
     cost = cdist(a.detach().cpu().numpy(), b.detach().cpu().numpy(), "sqeuclidean")
@@ -19,9 +19,9 @@ def match(a: Tensor, b: Tensor) -> Tensor:
 
 
 def squared_w2(a: Tensor, b: Tensor) -> Tensor:
-    """W2^2 of two sets of points, the least mean squared distance over plans. [n, d] twice -> []
+    """W2^2 of two sets of points: the mean squared distance under the optimal plan. [n, d] twice -> []
 
-    The plan is held fixed in the gradient: where it is the only optimal one this is the gradient of the least cost
+    The plan is held fixed in the gradient: where the optimal plan is unique, this is the gradient of W2^2
     (Danskin's theorem).
     """
     return ((a - b[match(a, b)]) ** 2).sum(-1).mean()

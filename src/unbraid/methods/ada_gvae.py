@@ -13,11 +13,12 @@ Differs from the paper: nothing; delta is the asymmetric KL of the authors' code
 from __future__ import annotations
 
 import math
+from typing import Literal
 
 import torch
 from torch import Tensor
 
-from unbraid.config import Rate, Size
+from unbraid.config import Rate, Size, Weight
 from unbraid.data.batch import Pairs
 from unbraid.data.table import Spec
 from unbraid.maths import gaussian
@@ -26,14 +27,14 @@ from unbraid.nets import autoencoders as nets
 
 
 class AdaGVAE(Method[Pairs]):
-    """Weak supervision: the dimensions that a pair shares are tied, so each learns one factor; block `z`.
+    """Weak supervision: posteriors are averaged in the dimensions that a pair shares; block `z`.
 
     Args:
         beta: weight of the KL
         latents: number of dimensions of the code
-        net: network, conv, mlp or dense
+        net: networks of encoder and decoder
         width: channels of the first convolution
-        likelihood: of the pixels, bernoulli or gaussian
+        likelihood: distribution of the pixels given the code
         lr: learning rate of Adam
     """
 
@@ -41,11 +42,11 @@ class AdaGVAE(Method[Pairs]):
         self,
         spec: Spec,
         *,
-        beta: float = 1.0,
+        beta: Weight = 1.0,
         latents: Size = 10,
-        net: str = "conv",
+        net: Literal["conv", "mlp", "dense", "contrast"] = "conv",
         width: Size = 32,
-        likelihood: str = "bernoulli",
+        likelihood: Literal["bernoulli", "gaussian"] = "bernoulli",
         lr: Rate = 1e-4,
     ) -> None:
         super().__init__(spec, lr=lr)
@@ -63,16 +64,9 @@ class AdaGVAE(Method[Pairs]):
         kl = gaussian.kl_to_standard(mu, log_var).sum(-1).mean()
         return {"model": minimise(rec + self.beta * kl, rec=rec, kl=kl, shared=shared.float().sum(-1).mean())}
 
-    def posterior(self, x: Tensor) -> dict[str, tuple[Tensor, Tensor]]:
-        mu, log_var = self.encoder(x).chunk(2, -1)
-        return {"z": (mu, log_var)}
-
-    def decode(self, blocks: dict[str, Tensor]) -> Tensor:
-        return self.decoder.mean(blocks["z"])
-
 
 def shared_dims(mu1: Tensor, log_var1: Tensor, mu2: Tensor, log_var2: Tensor) -> Tensor:
-    """Which dimensions a pair seems to have in common. [b, k] -> bool [b, k]"""
+    """The dimensions that a pair seems to share. [b, k] -> bool [b, k]"""
     delta = gaussian.kl(mu1, log_var1, mu2, log_var2).detach()
     threshold = (delta.amax(-1, keepdim=True) + delta.amin(-1, keepdim=True)) / 2
     return delta < threshold

@@ -1,4 +1,4 @@
-"""Ada-ML-VAE: as Ada-GVAE, with a product for an average, Locatello et al. 2020 (arXiv:2002.02886, section 4).
+"""Ada-ML-VAE: as Ada-GVAE, with a product in place of the average, Locatello et al. 2020 (arXiv:2002.02886, section 4).
 
     sum over the pair of 1/2 ( E[-log p(x|z)] + beta KL(q~(z|x) || p(z)) )
 
@@ -13,11 +13,12 @@ as they are.
 from __future__ import annotations
 
 import math
+from typing import Literal
 
 import torch
 from torch import Tensor
 
-from unbraid.config import Rate, Size
+from unbraid.config import Rate, Size, Weight
 from unbraid.data.batch import Pairs
 from unbraid.data.table import Spec
 from unbraid.maths import gaussian
@@ -31,11 +32,11 @@ class AdaMLVAE(Method[Pairs]):
 
     Args:
         beta: weight of the KL
-        doubled: give the product twice its variance, as the authors' code does
+        doubled: double the variance of the product, as the authors' code does
         latents: number of dimensions of the code
-        net: network, conv, mlp or dense
+        net: networks of encoder and decoder
         width: channels of the first convolution
-        likelihood: of the pixels, bernoulli or gaussian
+        likelihood: distribution of the pixels given the code
         lr: learning rate of Adam
     """
 
@@ -43,12 +44,12 @@ class AdaMLVAE(Method[Pairs]):
         self,
         spec: Spec,
         *,
-        beta: float = 1.0,
+        beta: Weight = 1.0,
         doubled: bool = False,
         latents: Size = 10,
-        net: str = "conv",
+        net: Literal["conv", "mlp", "dense", "contrast"] = "conv",
         width: Size = 32,
-        likelihood: str = "bernoulli",
+        likelihood: Literal["bernoulli", "gaussian"] = "bernoulli",
         lr: Rate = 1e-4,
     ) -> None:
         super().__init__(spec, lr=lr)
@@ -68,13 +69,6 @@ class AdaMLVAE(Method[Pairs]):
         rec = self.decoder.nll(gaussian.sample(mu, log_var), x).mean()
         kl = gaussian.kl_to_standard(mu, log_var).sum(-1).mean()
         return {"model": minimise(rec + self.beta * kl, rec=rec, kl=kl, shared=shared.float().sum(-1).mean())}
-
-    def posterior(self, x: Tensor) -> dict[str, tuple[Tensor, Tensor]]:
-        mu, log_var = self.encoder(x).chunk(2, -1)
-        return {"z": (mu, log_var)}
-
-    def decode(self, blocks: dict[str, Tensor]) -> Tensor:
-        return self.decoder.mean(blocks["z"])
 
 
 def product(mu1: Tensor, log_var1: Tensor, mu2: Tensor, log_var2: Tensor, *, doubled: bool) -> tuple[Tensor, Tensor]:

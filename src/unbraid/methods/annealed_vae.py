@@ -1,4 +1,4 @@
-"""AnnealedVAE: a code whose capacity is let grow during training, Burgess et al. 2018 (arXiv:1804.03599, eq. 8).
+"""AnnealedVAE: a code whose capacity grows during training, Burgess et al. 2018 (arXiv:1804.03599, eq. 8).
 
     E_q(z|x)[-log p(x|z)] + gamma |KL(q(z|x) || p(z)) - C|
 
@@ -11,9 +11,9 @@ Differs from the paper: networks, optimiser, gamma and the growth of C are those
 
 from __future__ import annotations
 
-from torch import Tensor
+from typing import Literal
 
-from unbraid.config import Rate, Size
+from unbraid.config import Count, Rate, Size, Weight
 from unbraid.data.batch import Images
 from unbraid.data.table import Spec
 from unbraid.maths import gaussian, schedule
@@ -22,16 +22,16 @@ from unbraid.nets import autoencoders as nets
 
 
 class AnnealedVAE(Method[Images]):
-    """A Gaussian code that is held at a given number of nats, few at first; block `z`.
+    """A Gaussian code whose KL is held at a capacity that grows during training; block `z`.
 
     Args:
         gamma: weight of the distance between the KL and the capacity
-        c_max: the capacity at the end of its growth, in nats
+        c_max: final capacity, in nats
         c_steps: steps over which the capacity grows from 0
         latents: number of dimensions of the code
-        net: network, conv, mlp or dense
+        net: networks of encoder and decoder
         width: channels of the first convolution
-        likelihood: of the pixels, bernoulli or gaussian
+        likelihood: distribution of the pixels given the code
         lr: learning rate of Adam
     """
 
@@ -39,13 +39,13 @@ class AnnealedVAE(Method[Images]):
         self,
         spec: Spec,
         *,
-        gamma: float = 1000.0,
-        c_max: float = 25.0,
-        c_steps: int = 100_000,
+        gamma: Weight = 1000.0,
+        c_max: Weight = 25.0,
+        c_steps: Count = 100_000,
         latents: Size = 10,
-        net: str = "conv",
+        net: Literal["conv", "mlp", "dense", "contrast"] = "conv",
         width: Size = 32,
-        likelihood: str = "bernoulli",
+        likelihood: Literal["bernoulli", "gaussian"] = "bernoulli",
         lr: Rate = 1e-4,
     ) -> None:
         super().__init__(spec, lr=lr)
@@ -60,10 +60,3 @@ class AnnealedVAE(Method[Images]):
         rec = self.decoder.nll(z, batch.x).mean()
         kl = gaussian.kl_to_standard(mu, log_var).sum(-1).mean()
         return {"model": minimise(rec + self.gamma * (kl - c).abs(), rec=rec, kl=kl, capacity=c)}
-
-    def posterior(self, x: Tensor) -> dict[str, tuple[Tensor, Tensor]]:
-        mu, log_var = self.encoder(x).chunk(2, -1)
-        return {"z": (mu, log_var)}
-
-    def decode(self, blocks: dict[str, Tensor]) -> Tensor:
-        return self.decoder.mean(blocks["z"])

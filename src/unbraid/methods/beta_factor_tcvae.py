@@ -3,17 +3,18 @@
     model:   E_q(z|x)[-log p(x|z)] + beta |KL(q(z|x) || p(z)) - C| + weight (TC_critic + TC_batch)
     critic:  as that of factor_vae
 
-A row of table 3 in the swap paper, and not a published method: the reading is that of the only public script of that
-name (https://github.com/amir-abdi/disentanglement-pytorch), which adds the terms of FactorVAE (Kim & Mnih 2018,
+A row of table 3 in the paper of `swap_vae`, not a published method of its own. This follows the only public code of
+that name (https://github.com/amir-abdi/disentanglement-pytorch), which adds the terms of FactorVAE (Kim & Mnih 2018,
 arXiv:1802.05983) and of beta-TCVAE (Chen et al. 2018, arXiv:1802.04942) with one weight, and a growing capacity C.
 """
 
 from __future__ import annotations
 
-import torch.nn.functional as F
-from torch import Tensor
+from typing import Literal
 
-from unbraid.config import Rate, Size
+import torch.nn.functional as F
+
+from unbraid.config import Count, Rate, Size, Weight
 from unbraid.data.batch import Images
 from unbraid.data.table import Spec
 from unbraid.maths import gaussian, schedule
@@ -21,21 +22,22 @@ from unbraid.maths.dependence import permute_dims
 from unbraid.methods.beta_tcvae import parts_of_kl
 from unbraid.methods.contract import Group, Loss, Method, minimise
 from unbraid.nets import autoencoders as nets
+from unbraid.nets.critics import critic, log_odds
 
 
 class BetaFactorTCVAE(Method[Images]):
-    """A Gaussian code whose dependence between dimensions is measured in two ways at once; block `z`.
+    """A Gaussian code whose total correlation is estimated in two ways at once; block `z`.
 
     Args:
         beta: weight of the distance between the KL and the capacity
-        weight: of both estimates of the total correlation
-        c_max: the capacity at the end of its growth, in nats
+        weight: weight of both estimates of the total correlation
+        c_max: final capacity, in nats
         c_steps: steps over which the capacity grows from 0
         latents: number of dimensions of the code
-        net: network, conv, mlp or dense
+        net: networks of encoder and decoder
         width: channels of the first convolution
         critic_width: units in each of the critic's six layers
-        likelihood: of the pixels, bernoulli or gaussian
+        likelihood: distribution of the pixels given the code
         lr: learning rate of Adam for encoder and decoder
         critic_lr: learning rate of the critic's Adam
     """
@@ -44,15 +46,15 @@ class BetaFactorTCVAE(Method[Images]):
         self,
         spec: Spec,
         *,
-        beta: float = 1.0,
-        weight: float = 2.0,
-        c_max: float = 25.0,
-        c_steps: int = 100_000,
+        beta: Weight = 1.0,
+        weight: Weight = 2.0,
+        c_max: Weight = 25.0,
+        c_steps: Count = 100_000,
         latents: Size = 20,
-        net: str = "conv",
+        net: Literal["conv", "mlp", "dense", "contrast"] = "conv",
         width: Size = 32,
         critic_width: Size = 1000,
-        likelihood: str = "bernoulli",
+        likelihood: Literal["bernoulli", "gaussian"] = "bernoulli",
         lr: Rate = 1e-4,
         critic_lr: Rate = 1e-4,
     ) -> None:
@@ -60,7 +62,7 @@ class BetaFactorTCVAE(Method[Images]):
         self.beta, self.weight, self.c_max, self.c_steps, self.critic_lr = beta, weight, c_max, c_steps, critic_lr
         self.encoder = nets.encoder(net, spec.shape, 2 * latents, width=width)
         self.decoder = nets.decoder(net, spec.shape, latents, width=width, likelihood=likelihood)
-        self.critic = nets.critic(latents, hidden=critic_width)
+        self.critic = critic(latents, hidden=critic_width)
 
     def groups(self) -> dict[str, Group]:
         return {
@@ -71,7 +73,7 @@ class BetaFactorTCVAE(Method[Images]):
     def losses(self, batch: Images, step: int) -> dict[str, Loss]:
         mu, log_var = self.encoder(batch.x).chunk(2, -1)  # [b, k]
         z = gaussian.sample(mu, log_var)
-        joint, permuted = self._logit(z), self._logit(permute_dims(z.detach()))  # [b]
+        joint, permuted = (log_odds(self.critic(code)) for code in (z, permute_dims(z.detach())))  # [b]
         c = mu.new_tensor(schedule.linear(step, 0.0, self.c_max, self.c_steps))
         rec = self.decoder.nll(z, batch.x).mean()
         kl = gaussian.kl_to_standard(mu, log_var).sum(-1).mean()
@@ -83,16 +85,3 @@ class BetaFactorTCVAE(Method[Images]):
             "model": minimise(value, rec=rec, kl=kl, capacity=c, tc_critic=tc_critic, tc_batch=tc_batch),
             "critic": minimise(critic),
         }
-
-    def _logit(self, z: Tensor) -> Tensor:
-        """log D(z) - log(1 - D(z)). [b, k] -> [b]"""
-        joint, product = self.critic(z).unbind(-1)
-        difference: Tensor = joint - product
-        return difference
-
-    def posterior(self, x: Tensor) -> dict[str, tuple[Tensor, Tensor]]:
-        mu, log_var = self.encoder(x).chunk(2, -1)
-        return {"z": (mu, log_var)}
-
-    def decode(self, blocks: dict[str, Tensor]) -> Tensor:
-        return self.decoder.mean(blocks["z"])

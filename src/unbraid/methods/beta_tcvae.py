@@ -1,15 +1,15 @@
-"""beta-TCVAE: the total correlation of the code costs extra, Chen et al. 2018 (arXiv:1802.04942, eq. 4).
+"""beta-TCVAE: the total correlation of the code has its own weight, Chen et al. 2018 (arXiv:1802.04942, eq. 4).
 
     E_q(z|x)[-log p(x|z)] + alpha I(x; z) + beta KL(q(z) || prod_k q(z_k)) + gamma sum_k KL(q(z_k) || p(z_k))
 
-The last three terms with weights of one sum to KL(q(z|x) || p(z)), so this is the VAE plus (alpha - 1) I(x; z), and so
+With weights of one, the last three terms sum to KL(q(z|x) || p(z)), so this is the VAE plus (alpha - 1) I(x; z) and so
 on, which is how it is written below. Paper -> here: q(z) is estimated from the batch (maths/aggregate.py),
 N -> spec.n_train.
 
 Differs from the paper: the KL is in closed form, as in Locatello et al. 2019 (arXiv:1811.12359), whose networks,
 optimiser and grid of beta (1, 2, 4, 6, 8, 10) are used; the weighted estimate leaves out the paper's factor 1/N, which
 has no gradient; the stratified one treats all other samples alike. The log shows the stratified estimates, whichever
-is minimised, because the weighted ones are far from the truth (docs/methods/beta_tcvae.md).
+is minimised, because the weighted ones have a large bias (docs/methods/beta_tcvae.md).
 """
 
 from __future__ import annotations
@@ -19,27 +19,26 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from unbraid.config import Rate, Size
+from unbraid.config import Rate, Size, Weight
 from unbraid.data.batch import Images
 from unbraid.data.table import Spec
-from unbraid.errors import unknown
 from unbraid.maths import aggregate, gaussian
 from unbraid.methods.contract import Loss, Method, minimise
 from unbraid.nets import autoencoders as nets
 
 
 class BetaTCVAE(Method[Images]):
-    """A Gaussian code of which the dependence between dimensions is measured within the batch; block `z`.
+    """A Gaussian code whose total correlation is estimated from the batch; block `z`.
 
     Args:
         alpha: weight of the mutual information of image and code
         beta: weight of the total correlation; 1 (with alpha and gamma) is the VAE
         gamma: weight of each dimension's divergence from the prior
-        estimator: of q(z) from a batch, weighted or stratified
+        estimator: how q(z) is estimated from a batch
         latents: number of dimensions of the code
-        net: network, conv, mlp or dense
+        net: networks of encoder and decoder
         width: channels of the first convolution
-        likelihood: of the pixels, bernoulli or gaussian
+        likelihood: distribution of the pixels given the code
         lr: learning rate of Adam
     """
 
@@ -47,19 +46,17 @@ class BetaTCVAE(Method[Images]):
         self,
         spec: Spec,
         *,
-        alpha: float = 1.0,
-        beta: float = 6.0,
-        gamma: float = 1.0,
+        alpha: Weight = 1.0,
+        beta: Weight = 6.0,
+        gamma: Weight = 1.0,
         estimator: Literal["weighted", "stratified"] = "weighted",
         latents: Size = 10,
-        net: str = "conv",
+        net: Literal["conv", "mlp", "dense", "contrast"] = "conv",
         width: Size = 32,
-        likelihood: str = "bernoulli",
+        likelihood: Literal["bernoulli", "gaussian"] = "bernoulli",
         lr: Rate = 1e-4,
     ) -> None:
         super().__init__(spec, lr=lr)
-        if estimator not in aggregate.ESTIMATORS:
-            raise unknown("estimator", estimator, aggregate.ESTIMATORS)
         self.alpha, self.beta, self.gamma, self.estimator = alpha, beta, gamma, estimator
         self.encoder = nets.encoder(net, spec.shape, 2 * latents, width=width)
         self.decoder = nets.decoder(net, spec.shape, latents, width=width, likelihood=likelihood)
@@ -75,16 +72,9 @@ class BetaTCVAE(Method[Images]):
             mi, tc, dkl = parts_of_kl(z, mu, log_var, "stratified", self.spec.n_train)
         return {"model": minimise(value, rec=rec, kl=kl, mi=mi, tc=tc, dkl=dkl)}
 
-    def posterior(self, x: Tensor) -> dict[str, tuple[Tensor, Tensor]]:
-        mu, log_var = self.encoder(x).chunk(2, -1)
-        return {"z": (mu, log_var)}
-
-    def decode(self, blocks: dict[str, Tensor]) -> Tensor:
-        return self.decoder.mean(blocks["z"])
-
 
 def parts_of_kl(z: Tensor, mu: Tensor, log_var: Tensor, estimator: str, n: int) -> tuple[Tensor, Tensor, Tensor]:
-    """Mutual information, total correlation and divergence by dimension; they sum to log q(z|x) - log p(z)."""
+    """Mutual information, total correlation and the sum of KLs by dimension; they add up to log q(z|x) - log p(z)."""
     weights = aggregate.log_weights(estimator, len(z), n).to(z)  # [b, b]
     joint, each = aggregate.log_mixture(z, mu, log_var, weights)  # [b], [b, k]
     own, zero = gaussian.log_density(z, mu, log_var).sum(-1), torch.zeros_like(z)

@@ -8,9 +8,9 @@ beta is 1, 2, 4, 6, 8, 16.
 
 from __future__ import annotations
 
-from torch import Tensor
+from typing import Literal
 
-from unbraid.config import Rate, Size
+from unbraid.config import Rate, Size, Weight
 from unbraid.data.batch import Images
 from unbraid.data.table import Spec
 from unbraid.maths import gaussian
@@ -19,14 +19,14 @@ from unbraid.nets import autoencoders as nets
 
 
 class BetaVAE(Method[Images]):
-    """A Gaussian code whose KL to the standard normal prior costs beta times its nats; block `z`.
+    """A Gaussian code whose KL to the standard normal prior is weighted by beta; block `z`.
 
     Args:
         beta: weight of the KL; 1 is the VAE
         latents: number of dimensions of the code
-        net: network, conv, mlp or dense
+        net: networks of encoder and decoder
         width: channels of the first convolution
-        likelihood: of the pixels, bernoulli or gaussian
+        likelihood: distribution of the pixels given the code
         lr: learning rate of Adam
     """
 
@@ -34,11 +34,11 @@ class BetaVAE(Method[Images]):
         self,
         spec: Spec,
         *,
-        beta: float = 4.0,
+        beta: Weight = 4.0,
         latents: Size = 10,
-        net: str = "conv",
+        net: Literal["conv", "mlp", "dense", "contrast"] = "conv",
         width: Size = 32,
-        likelihood: str = "bernoulli",
+        likelihood: Literal["bernoulli", "gaussian"] = "bernoulli",
         lr: Rate = 1e-4,
     ) -> None:
         super().__init__(spec, lr=lr)
@@ -52,10 +52,3 @@ class BetaVAE(Method[Images]):
         rec = self.decoder.nll(z, batch.x).mean()
         kl = gaussian.kl_to_standard(mu, log_var).sum(-1).mean()
         return {"model": minimise(rec + self.beta * kl, rec=rec, kl=kl)}
-
-    def posterior(self, x: Tensor) -> dict[str, tuple[Tensor, Tensor]]:
-        mu, log_var = self.encoder(x).chunk(2, -1)
-        return {"z": (mu, log_var)}
-
-    def decode(self, blocks: dict[str, Tensor]) -> Tensor:
-        return self.decoder.mean(blocks["z"])

@@ -1,34 +1,36 @@
-"""A classifier whose code also has to be that of a beta-VAE (the row beta-VAE of the swap paper's table 1).
+"""A classifier on the code of a beta-VAE (the row beta-VAE in table 1 of the paper of swap_vae).
 
     -weight log q(y|mu(x)) + E_q(z|x)[-log p(x|z)] + beta KL(q(z|x) || p(z)),    q(z|x) = N(mu(x), sigma(x)^2)
 
-The paper gives no sizes and no weights. The classifier sees the posterior's mean, in training as afterwards.
+The paper gives no sizes and no weights. The classifier sees the posterior mean, in training as well as afterwards.
 """
 
 from __future__ import annotations
 
-import torch.nn.functional as F
-from torch import Tensor, nn
+from typing import Literal
 
-from unbraid.config import Rate, Size
+import torch.nn.functional as F
+from torch import nn
+
+from unbraid.config import Rate, Size, Weight
 from unbraid.data.batch import Labelled
 from unbraid.data.table import Spec
 from unbraid.maths import gaussian
 from unbraid.methods.contract import Loss, Method, minimise
+from unbraid.methods.requirements import require_classes
 from unbraid.nets import autoencoders as nets
-from unbraid.nets.heads import need_classes
 
 
 class BetaVAEClassifier(Method[Labelled]):
-    """Class and image from one Gaussian code; block `z`.
+    """Class and image are predicted from one Gaussian code; block `z`.
 
     Args:
         beta: weight of the KL
-        weight: of the classifier's loss
+        weight: weight of the classifier's loss
         latents: number of dimensions of the code
-        net: network, conv, mlp or dense
+        net: networks of encoder and decoder
         width: channels of the first convolution
-        likelihood: of the pixels, bernoulli or gaussian
+        likelihood: distribution of the pixels given the code
         lr: learning rate of Adam
     """
 
@@ -36,16 +38,16 @@ class BetaVAEClassifier(Method[Labelled]):
         self,
         spec: Spec,
         *,
-        beta: float = 4.0,
-        weight: float = 100.0,
+        beta: Weight = 4.0,
+        weight: Weight = 100.0,
         latents: Size = 20,
-        net: str = "conv",
+        net: Literal["conv", "mlp", "dense", "contrast"] = "conv",
         width: Size = 32,
-        likelihood: str = "bernoulli",
+        likelihood: Literal["bernoulli", "gaussian"] = "bernoulli",
         lr: Rate = 1e-3,
     ) -> None:
         super().__init__(spec, lr=lr)
-        need_classes(spec, "beta_vae_classifier")
+        require_classes(spec, "beta_vae_classifier")
         self.beta, self.weight = beta, weight
         self.encoder = nets.encoder(net, spec.shape, 2 * latents, width=width)
         self.decoder = nets.decoder(net, spec.shape, latents, width=width, likelihood=likelihood)
@@ -57,14 +59,3 @@ class BetaVAEClassifier(Method[Labelled]):
         rec = self.decoder.nll(gaussian.sample(mu, log_var), batch.x).mean()
         kl = gaussian.kl_to_standard(mu, log_var).sum(-1).mean()
         return {"model": minimise(self.weight * ce + rec + self.beta * kl, ce=ce, rec=rec, kl=kl)}
-
-    def posterior(self, x: Tensor) -> dict[str, tuple[Tensor, Tensor]]:
-        mu, log_var = self.encoder(x).chunk(2, -1)
-        return {"z": (mu, log_var)}
-
-    def decode(self, blocks: dict[str, Tensor]) -> Tensor:
-        return self.decoder.mean(blocks["z"])
-
-    def classify(self, x: Tensor) -> Tensor:
-        logits: Tensor = self.classifier(self.encode(x)["z"])
-        return logits

@@ -1,4 +1,4 @@
-"""A plain convolutional classifier: the baseline of methods that make a code invariant.
+"""A plain convolutional classifier: the baseline for methods that learn invariant codes.
 
     -log q(y|x)
 
@@ -7,6 +7,8 @@ Nothing keeps nuisances out of its code.
 
 from __future__ import annotations
 
+from typing import Literal
+
 import torch.nn.functional as F
 from torch import Tensor, nn
 
@@ -14,34 +16,38 @@ from unbraid.config import Rate, Size
 from unbraid.data.batch import Labelled
 from unbraid.data.table import Spec
 from unbraid.methods.contract import Loss, Method, minimise
+from unbraid.methods.requirements import require_classes
 from unbraid.nets import autoencoders as nets
-from unbraid.nets.heads import need_classes
 
 
 class CNN(Method[Labelled]):
-    """Class from image; the block `z` is what the last layer sees.
+    """Predicts the class from the image; block `z` is the input of the last layer.
 
     Args:
         latents: number of dimensions of the code
-        net: network, conv, mlp or dense
+        net: network of the encoder
         width: channels of the first convolution
         lr: learning rate of Adam
     """
 
-    def __init__(self, spec: Spec, *, latents: Size = 64, net: str = "conv", width: Size = 32, lr: Rate = 1e-3) -> None:
+    def __init__(
+        self,
+        spec: Spec,
+        *,
+        latents: Size = 64,
+        net: Literal["conv", "mlp", "dense", "contrast"] = "conv",
+        width: Size = 32,
+        lr: Rate = 1e-3,
+    ) -> None:
         super().__init__(spec, lr=lr)
-        need_classes(spec, "cnn")
+        require_classes(spec, "cnn")
         self.encoder = nets.encoder(net, spec.shape, latents, width=width)
         self.classifier = nn.Linear(latents, spec.classes)
 
     def losses(self, batch: Labelled, step: int) -> dict[str, Loss]:
-        logits = self.classify(batch.x)
+        logits = self.classifier(self.encode(batch.x)["z"])
         ce = F.cross_entropy(logits, batch.y)
         return {"model": minimise(ce, ce=ce, accuracy=(logits.argmax(-1) == batch.y).float().mean())}
 
     def encode(self, x: Tensor) -> dict[str, Tensor]:
         return {"z": F.relu(self.encoder(x))}
-
-    def classify(self, x: Tensor) -> Tensor:
-        logits: Tensor = self.classifier(self.encode(x)["z"])
-        return logits

@@ -7,7 +7,7 @@ nothing to train: `solve` finds them. alpha = 0 is PCA of the targets; the large
 what varies in the background.
 
 Differs from the paper: alpha is given, not chosen among 40 by clustering; the block `z`, the leading principal
-components of the background, is added so that there is a common code to compare; there is no decoder.
+components of the background, is added to have a common code for comparison; there is no decoder.
 """
 
 from __future__ import annotations
@@ -18,28 +18,28 @@ from numpy.typing import NDArray
 from scipy.linalg import eigh
 from torch import Tensor, nn
 
-from unbraid.config import Size
+from unbraid.config import Size, Weight
 from unbraid.data.batch import Images, TargetBackground
 from unbraid.data.table import Spec, Table
 from unbraid.errors import UserError
 from unbraid.methods.contract import Loss, Method, minimise
 
-LARGEST = 5000  # values in an image; the covariance has its square
+LARGEST = 5000  # values in an image; the covariance has the square of that
 CHUNK = 1000
 
 
 class CPCA(Method[TargetBackground]):
-    """The linear ancestor of methods for two sets; blocks `s` (salient) and `z` (common).
+    """Linear directions of what only targets have, and of the background; blocks `s` (salient) and `z` (common).
 
     Args:
-        alpha: weight of the variance of backgrounds
+        alpha: weight of the variance of the backgrounds
         common: number of dimensions of z
         salient: number of dimensions of s
     """
 
     solved = True
 
-    def __init__(self, spec: Spec, *, alpha: float = 2.0, common: Size = 16, salient: Size = 8) -> None:
+    def __init__(self, spec: Spec, *, alpha: Weight = 2.0, common: Size = 16, salient: Size = 8) -> None:
         super().__init__(spec, lr=0.0)
         values = int(np.prod(spec.shape))
         if not max(common, salient) <= values <= LARGEST:

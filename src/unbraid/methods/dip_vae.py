@@ -17,26 +17,25 @@ from typing import Literal
 
 from torch import Tensor
 
-from unbraid.config import Rate, Size
+from unbraid.config import Rate, Size, Weight
 from unbraid.data.batch import Images
 from unbraid.data.table import Spec
-from unbraid.errors import unknown
 from unbraid.maths import gaussian
 from unbraid.methods.contract import Loss, Method, minimise
 from unbraid.nets import autoencoders as nets
 
 
 class DIPVAE(Method[Images]):
-    """A Gaussian code whose dimensions should be uncorrelated and of variance one; block `z`.
+    """A Gaussian code whose dimensions are drawn towards no correlation and a variance of one; block `z`.
 
     Args:
-        dip_variant: covariance of the posterior means (i) or of the samples (ii)
-        lambda_od: weight of the squared covariances between two dimensions
-        lambda_d: weight of the squared distances of variances from one; None: 10 lambda_od (i) or lambda_od (ii)
+        dip_variant: penalise the covariance of the posterior means (i) or of the samples (ii)
+        lambda_od: weight of the squared off-diagonal entries of the covariance
+        lambda_d: weight of the squared deviations of the variances from 1; None: 10 lambda_od (i) or lambda_od (ii)
         latents: number of dimensions of the code
-        net: network, conv, mlp or dense
+        net: networks of encoder and decoder
         width: channels of the first convolution
-        likelihood: of the pixels, bernoulli or gaussian
+        likelihood: distribution of the pixels given the code
         lr: learning rate of Adam
     """
 
@@ -45,17 +44,15 @@ class DIPVAE(Method[Images]):
         spec: Spec,
         *,
         dip_variant: Literal["i", "ii"] = "ii",
-        lambda_od: float = 10.0,
-        lambda_d: float | None = None,
+        lambda_od: Weight = 10.0,
+        lambda_d: Weight | None = None,
         latents: Size = 10,
-        net: str = "conv",
+        net: Literal["conv", "mlp", "dense", "contrast"] = "conv",
         width: Size = 32,
-        likelihood: str = "bernoulli",
+        likelihood: Literal["bernoulli", "gaussian"] = "bernoulli",
         lr: Rate = 1e-4,
     ) -> None:
         super().__init__(spec, lr=lr)
-        if dip_variant not in ("i", "ii"):
-            raise unknown("dip_variant", dip_variant, ("i", "ii"))
         self.sampled = dip_variant == "ii"
         self.lambda_od = lambda_od
         self.lambda_d = lambda_d if lambda_d is not None else lambda_od if self.sampled else 10 * lambda_od
@@ -70,13 +67,6 @@ class DIPVAE(Method[Images]):
         od, d = penalties(mu, log_var if self.sampled else None)
         value = rec + kl + self.lambda_od * od + self.lambda_d * d
         return {"model": minimise(value, rec=rec, kl=kl, off_diagonal=od, diagonal=d)}
-
-    def posterior(self, x: Tensor) -> dict[str, tuple[Tensor, Tensor]]:
-        mu, log_var = self.encoder(x).chunk(2, -1)
-        return {"z": (mu, log_var)}
-
-    def decode(self, blocks: dict[str, Tensor]) -> Tensor:
-        return self.decoder.mean(blocks["z"])
 
 
 def penalties(mu: Tensor, log_var: Tensor | None) -> tuple[Tensor, Tensor]:

@@ -1,10 +1,10 @@
-"""FactorVAE: a critic measures the total correlation of the code, Kim & Mnih 2018 (arXiv:1802.05983, eq. 2 and 3).
+"""FactorVAE: a critic estimates the total correlation of the code, Kim & Mnih 2018 (arXiv:1802.05983, eq. 2 and 3).
 
     model:   E_q(z|x)[-log p(x|z)] + KL(q(z|x) || p(z)) + gamma E_q(z)[log D(z) - log(1 - D(z))]
     critic:  -1/2 E_q(z)[log D(z)] - 1/2 E_perm(z')[log(1 - D(z'))]
 
 Paper -> here: D(z) is the softmax of the critic's two logits, the first meaning "joint"; perm shuffles each
-dimension over the batch. The critic's loss cannot move the encoder: each group's gradient is its own.
+dimension over the batch. The critic's loss does not update the encoder: each group has its own gradient.
 
 Differs from the paper: with `second_batch` (the paper's form) the batch is split in two, so that the permuted codes z'
 come from other images than z; without it they are shuffled codes of the same images, as in Locatello et al. 2019.
@@ -12,11 +12,13 @@ come from other images than z; without it they are shuffled codes of the same im
 
 from __future__ import annotations
 
+from typing import Literal
+
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from unbraid.config import Rate, Size
+from unbraid.config import Rate, Size, Weight
 from unbraid.data.batch import Images
 from unbraid.data.table import Spec
 from unbraid.errors import UserError
@@ -24,19 +26,20 @@ from unbraid.maths import gaussian
 from unbraid.maths.dependence import permute_dims
 from unbraid.methods.contract import Group, Loss, Method, minimise
 from unbraid.nets import autoencoders as nets
+from unbraid.nets.critics import critic, log_odds
 
 
 class FactorVAE(Method[Images]):
-    """A Gaussian code whose dimensions a critic should not be able to tell from independent ones; block `z`.
+    """A Gaussian code that a critic should not be able to tell from one with independent dimensions; block `z`.
 
     Args:
         gamma: weight of the total correlation; 0 is the VAE
-        second_batch: permute codes of other images than those of the model's loss, by halving the batch
+        second_batch: split the batch, and permute the codes of the half that the model's loss does not see
         latents: number of dimensions of the code
-        net: network, conv, mlp or dense
+        net: networks of encoder and decoder
         width: channels of the first convolution
         critic_width: units in each of the critic's six layers
-        likelihood: of the pixels, bernoulli or gaussian
+        likelihood: distribution of the pixels given the code
         lr: learning rate of Adam for encoder and decoder
         critic_lr: learning rate of the critic's Adam
     """
@@ -45,13 +48,13 @@ class FactorVAE(Method[Images]):
         self,
         spec: Spec,
         *,
-        gamma: float = 10.0,
+        gamma: Weight = 10.0,
         second_batch: bool = False,
         latents: Size = 10,
-        net: str = "conv",
+        net: Literal["conv", "mlp", "dense", "contrast"] = "conv",
         width: Size = 32,
         critic_width: Size = 1000,
-        likelihood: str = "bernoulli",
+        likelihood: Literal["bernoulli", "gaussian"] = "bernoulli",
         lr: Rate = 1e-4,
         critic_lr: Rate = 1e-4,
     ) -> None:
@@ -59,7 +62,7 @@ class FactorVAE(Method[Images]):
         self.gamma, self.second_batch, self.critic_lr = gamma, second_batch, critic_lr
         self.encoder = nets.encoder(net, spec.shape, 2 * latents, width=width)
         self.decoder = nets.decoder(net, spec.shape, latents, width=width, likelihood=likelihood)
-        self.critic = nets.critic(latents, hidden=critic_width)
+        self.critic = critic(latents, hidden=critic_width)
 
     def groups(self) -> dict[str, Group]:
         return {
@@ -69,12 +72,13 @@ class FactorVAE(Method[Images]):
 
     def losses(self, batch: Images, step: int) -> dict[str, Loss]:
         if self.second_batch and len(batch.x) < 2:
-            raise UserError("factor_vae with second_batch halves the batch: it must be at least 2, and is 1")
+            raise UserError("factor_vae with second_batch halves the batch: it needs a batch of two or more")
         x, other = batch.x.chunk(2) if self.second_batch else (batch.x, None)
         mu, log_var = self.encoder(x).chunk(2, -1)  # [b, k]
         z = gaussian.sample(mu, log_var)
-        joint = self._logit(z)  # [b]
-        permuted = self._logit(permute_dims(z.detach() if other is None else self._codes(other)))  # [b]
+        joint = log_odds(self.critic(z))  # [b]
+        shuffled = permute_dims(z.detach() if other is None else self._codes(other))  # [b, k]
+        permuted = log_odds(self.critic(shuffled))  # [b]
         rec = self.decoder.nll(z, x).mean()
         kl = gaussian.kl_to_standard(mu, log_var).sum(-1).mean()
         tc = joint.mean()
@@ -84,19 +88,6 @@ class FactorVAE(Method[Images]):
             "critic": minimise(critic),
         }
 
-    def _logit(self, z: Tensor) -> Tensor:
-        """log D(z) - log(1 - D(z)). [b, k] -> [b]"""
-        joint, product = self.critic(z).unbind(-1)
-        difference: Tensor = joint - product
-        return difference
-
     @torch.no_grad()
     def _codes(self, x: Tensor) -> Tensor:
         return gaussian.sample(*self.encoder(x).chunk(2, -1))
-
-    def posterior(self, x: Tensor) -> dict[str, tuple[Tensor, Tensor]]:
-        mu, log_var = self.encoder(x).chunk(2, -1)
-        return {"z": (mu, log_var)}
-
-    def decode(self, blocks: dict[str, Tensor]) -> Tensor:
-        return self.decoder.mean(blocks["z"])

@@ -1,57 +1,58 @@
-"""An autoencoder whose features can be set one at a time, for factors that may be correlated; translation as a loss.
+"""An autoencoder whose features can be set one at a time, for factors that may be correlated.
 
 "Unsupervised disentanglement learning by intervention", equations 2 and 3 and algorithm 1. z = Enc(x) has K_Z features
-of D_Z dimensions. Feature k of z takes its value from another image: x' = Dec(z with z_k^r); and back again:
+of D_Z dimensions. Feature k takes its value from another image, x' = Dec(z with z_k^r), and then its own value again,
 x'' = Dec(Enc(x') with z_k).
 
     model, decoder:  L_rec + lambda_1 L_in + lambda_2 L_adv + lambda_3 L_diff
     weights:         L_adv,   critic: -L_adv
     L_rec = H(x, Dec(z)),  L_in = H(x, x''),  L_adv = E log D(Dec(z)) + E (W(x')/N) log(1 - D(x')),  N = E W(x')
-    L_diff: what a translator that took s steps on u, v of one half of the batch loses on the other half,
+    L_diff: the loss of a translator u -> v on one half of the batch after s training steps on the other half,
             u = Dec(z with z_k^a), v = Dec(z with z_k^b)
 
 Paper -> here: K_Z features, D_Z dims, s inner_steps, alpha inner_rate; H is summed over pixels. W = exp(net), so that
-W/N is a softmax over the batch. Where factors are correlated x' are not distributed as images are, and W = p(x)/p'(x).
+W/N is a softmax over the batch. Where factors are correlated, x' is not distributed as x is, and W = p(x)/p'(x).
 
-Differs from the paper, which leaves it open: x^r are the images of the same batch in another order; L_adv moves encoder
-and decoder through x' alone, not by making reconstructions look unreal (`literal` allows that); the translator is
-small, starts anew at each step as the identity, learns by Adam since a few steps of plain descent leave it there, and
+Differs from the paper, which leaves these open: x^r are the images of the same batch in another order; L_adv trains
+encoder and decoder through x' only, not by making reconstructions look unreal (`literal` allows that); the translator
+is small, starts each step as the identity, and learns by Adam, since a few steps of gradient descent hardly change it;
 theta_M is a constant unless `second_order` unrolls it. Encoder and decoder are two groups that share one backward pass.
 """
 
 from __future__ import annotations
 
 import torch
-from torch import Tensor, nn
-from torch.func import functional_call
+import torch.nn.functional as F
+from torch import Tensor
 
-from unbraid.config import Rate, Size
+from unbraid.config import Count, Rate, Size, Weight
 from unbraid.data.batch import Images
 from unbraid.data.table import Spec
 from unbraid.errors import UserError
 from unbraid.maths import intervention
-from unbraid.methods.contract import Group, Loss, Method, minimise
-from unbraid.nets import autoencoders as nets
+from unbraid.maths.gradients import one_backward_pass
+from unbraid.methods.contract import Group, Loss, Method, minimise, numbered
 from unbraid.nets import intervention as intervention_nets
+from unbraid.nets.translator import Translator
 
 
 class InterventionAE(Method[Images]):
-    """Features that can be exchanged between images without leaving the images' distribution; block `z`.
+    """Features that can be exchanged between images, with realistic images as a result; block `z`.
 
     Args:
-        lambda_1: weight of the return to the image after two interventions
+        lambda_1: weight of the reconstruction after an intervention and its reversal
         lambda_2: weight of the adversarial loss
-        lambda_3: weight of the translation's difficulty
+        lambda_3: weight of the difficulty of translation
         features: number of features
         dims: dimensions of each feature
-        inner_steps: steps of the translator's Adam
-        inner_rate: rate of these steps
-        second_order: differentiate through the translator's steps too
-        literal: let the adversarial loss move reconstructions as well
+        inner_steps: training steps of the translator
+        inner_rate: learning rate of these steps
+        second_order: differentiate through the steps of the translator
+        literal: let the adversarial loss change reconstructions as well
         width: channels of the first convolution
         critic_width: channels of the first convolution of critic and weight network
         critic_layers: layers after the convolutions of critic and weight network
-        leak: slope of the units of critic and weight network below 0
+        leak: negative slope of the leaky ReLUs of critic and weight network
         translator_width: channels of the translator's first convolution
         lr: learning rate of the encoder's Adam
         decoder_lr: learning rate of the decoder's Adam
@@ -63,19 +64,19 @@ class InterventionAE(Method[Images]):
         self,
         spec: Spec,
         *,
-        lambda_1: float = 0.25,
-        lambda_2: float = 10.0,
-        lambda_3: float = 1.0,
+        lambda_1: Weight = 0.25,
+        lambda_2: Weight = 10.0,
+        lambda_3: Weight = 1.0,
         features: Size = 10,
         dims: Size = 1,
-        inner_steps: int = 10,
-        inner_rate: float = 0.03,
+        inner_steps: Count = 10,
+        inner_rate: Weight = 0.03,
         second_order: bool = False,
         literal: bool = False,
         width: Size = 32,
         critic_width: Size = 32,
         critic_layers: Size = 1,
-        leak: float = 0.0,
+        leak: Weight = 0.0,
         translator_width: Size = 16,
         lr: Rate = 1e-4,
         decoder_lr: Rate = 1e-4,
@@ -83,10 +84,8 @@ class InterventionAE(Method[Images]):
         weight_lr: Rate = 1e-5,
     ) -> None:
         super().__init__(spec, lr=lr)
-        if features < 2 or dims < 1:
-            raise UserError(
-                f"intervention_ae needs two features or more of one dimension or more, not {features}, {dims}"
-            )
+        if features < 2:
+            raise UserError("intervention_ae exchanges one feature and keeps the others: it needs two features or more")
         self.lambda_1, self.lambda_2, self.lambda_3 = lambda_1, lambda_2, lambda_3
         self.features, self.dims, self.literal = features, dims, literal
         self.inner_steps, self.inner_rate, self.second_order = inner_steps, inner_rate, second_order
@@ -94,9 +93,9 @@ class InterventionAE(Method[Images]):
         self.encoder = intervention_nets.encoder(spec.shape, features * dims, width=width)
         self.decoder = intervention_nets.decoder(spec.shape, features * dims, width=width)
         self.critic, self.weigh = (
-            intervention_nets.judge(spec.shape, width=critic_width, layers=critic_layers, leak=leak) for _ in range(2)
+            intervention_nets.scalar(spec.shape, width=critic_width, layers=critic_layers, leak=leak) for _ in range(2)
         )
-        self.translator = nets.Translator(spec.shape, width=translator_width).requires_grad_(False)
+        self.translator = Translator(spec.shape, width=translator_width).requires_grad_(False)
 
     def groups(self) -> dict[str, Group]:
         return {
@@ -107,19 +106,16 @@ class InterventionAE(Method[Images]):
         }
 
     def losses(self, batch: Images, step: int) -> dict[str, Loss]:
-        x = batch.x
-        if len(x) < 4:
-            raise UserError("intervention_ae exchanges features within a batch: it needs four images or more in one")
+        x, b = batch.x, len(batch.x)
+        if b < 4:
+            raise UserError("intervention_ae exchanges features within a batch: it needs a batch of four or more")
         z = self.code(x)  # [b, features, dims]
         reconstruction = self.draw(z)
-        chosen = torch.randint(self.features, (len(x), 1), device=x.device) == torch.arange(
-            self.features, device=x.device
-        )
-        other = z.roll(int(torch.randint(1, len(x), ())), 0)  # z^r, of another image: of its own, x' would be real
-        changed = torch.sigmoid(self.draw(intervention.intervene(z, other, chosen)))  # x'
-        returned = self.draw(intervention.intervene(self.code(changed), z, chosen))  # x''
-        l_rec = intervention.cross_entropy(reconstruction, x)
-        l_in = intervention.cross_entropy(returned, x)
+        k = F.one_hot(torch.randint(self.features, (b,), device=x.device), self.features).bool()  # [b, features]
+        other = z.roll(int(torch.randint(1, b, ())), 0)  # z^r, never the image's own: x' would be a reconstruction
+        changed = torch.sigmoid(self.draw(intervention.intervene(z, other, k)))  # x'
+        returned = self.draw(intervention.intervene(self.code(changed), z, k))  # x''
+        l_rec, l_in = (intervention.cross_entropy(logits, x) for logits in (reconstruction, returned))
         real = torch.sigmoid(reconstruction)
         w = intervention.mean_one(self.weigh(changed)[:, 0])  # [b]
         judged_real = self.critic(real if self.literal else real.detach())[:, 0]
@@ -136,21 +132,12 @@ class InterventionAE(Method[Images]):
         }
 
     def difficulty(self, z: Tensor) -> Tensor:
-        """Algorithm 1 for one feature and two of its values in the batch: [b, features, dims] -> []"""
-        b = len(z)
-        feature = torch.randint(self.features, ())
-        chosen = (torch.arange(self.features, device=z.device) == feature.to(z.device)).expand(b, -1)
-        first, second = torch.randperm(b, device=z.device)[:2]
-        u, v = (torch.sigmoid(self.draw(intervention.intervene(z, z[i : i + 1], chosen))) for i in (first, second))
-        learned = intervention.adapted(
-            self.translator,
-            u[: b // 2],
-            v[: b // 2],
-            steps=self.inner_steps,
-            rate=self.inner_rate,
-            second_order=self.second_order,
-        )
-        return intervention.cross_entropy(functional_call(self.translator, learned, (u[b // 2 :],)), v[b // 2 :])
+        """Algorithm 1 for one random feature and two of its values in the batch. [b, features, dims] -> []"""
+        k = F.one_hot(torch.randint(self.features, ()), self.features).bool().to(z.device)  # [features]
+        two = z[torch.randperm(len(z), device=z.device)[:2]]  # [2, features, dims]
+        u, v = (torch.sigmoid(self.draw(intervention.intervene(z, value, k))) for value in two)
+        steps, rate = self.inner_steps, self.inner_rate
+        return intervention.difficulty(self.translator, u, v, steps=steps, rate=rate, second_order=self.second_order)
 
     def code(self, x: Tensor) -> Tensor:
         """[b, c, h, w] -> [b, features, dims]"""
@@ -164,18 +151,7 @@ class InterventionAE(Method[Images]):
 
     @property
     def units(self) -> dict[str, list[int]]:
-        return {"z": [k for k in range(self.features) for _ in range(self.dims)]} if self.dims > 1 else {}
+        return {"z": numbered(self.features, self.dims)} if self.dims > 1 else {}
 
     def encode(self, x: Tensor) -> dict[str, Tensor]:
         return {"z": self.encoder(x)}
-
-    def decode(self, blocks: dict[str, Tensor]) -> Tensor:
-        return self.decoder.mean(blocks["z"])
-
-
-def one_backward_pass(total: Tensor, *parts: nn.Module) -> list[Tensor]:
-    """For each part a scalar with the value of `total` and its gradient with respect to that part's parameters."""
-    owned = [list(part.parameters()) for part in parts]
-    gradients = iter(torch.autograd.grad(total, [p for own in owned for p in own], retain_graph=True))
-    linear = [sum(((p - p.detach()) * next(gradients)).sum() for p in own) for own in owned]
-    return [total.detach() + each for each in linear]

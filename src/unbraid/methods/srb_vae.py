@@ -3,42 +3,45 @@
     model:  L_VAE + lambda_sym KL(p(x,z,s,c) || q(x,z,s,c)),  the KL as -E_p[d_t(G(z,s),z,s)] - E_p[d_b(G(z,0),z)]
     critic: -log D on (image, its code) and -log(1 - D) on (G(code), code of the prior), for each set; d is D's logit
 
-L_VAE is in `rb_vae`; c tells targets from backgrounds; z and s of p come from the prior, G is the decoder. The logit
-is log q / p where the critic is at its best. It is a fixed function in the model's step and so knows nothing of the
-encoder's weights: what KL(p || q) asks of the encoder is -E_p[log q(z,s|G(z,s))], added with G held fixed.
+L_VAE is in `rb_vae`; c is target or background; z and s of p come from the prior, G is the decoder. For an optimal
+critic the logit is log q / p. In the model's step the critic is a fixed function, which does not depend on the encoder:
+the part of KL(p || q) that does is -E_p[log q(z,s|G(z,s))], which is added with G held fixed.
 
 Differs from the paper: L_VAE keeps its closed form (the paper estimates it by the same critics); G(z,s) is the mean of
-p(x|z,s); the salient code of a background is 0, so that its discriminator does not see it.
+p(x|z,s); the salient code of a background is 0, so its discriminator does not see it.
 """
 
 from __future__ import annotations
+
+from typing import Literal
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from unbraid.config import Rate, Size
+from unbraid.config import Rate, Size, Weight
 from unbraid.data.batch import TargetBackground
 from unbraid.data.table import Spec
 from unbraid.maths import gaussian
 from unbraid.maths.transport import squared_w2
-from unbraid.methods import two_set_bound as reference
 from unbraid.methods.contract import Group, Loss, Method, minimise
+from unbraid.methods.two_set_bound import bound_terms
 from unbraid.nets import autoencoders as nets
+from unbraid.nets.critics import JointCritic
 
 
 class SRbVAE(Method[TargetBackground]):
-    """What targets have and backgrounds have not; blocks `s` (salient) and `z` (common).
+    """What only targets have, and what both sets share; blocks `s` (salient) and `z` (common).
 
     Args:
         lambda_sym: weight of the second KL; 0 is RbVAE
         beta: weight of the KL
         common: number of dimensions of z
         salient: number of dimensions of s
-        net: network, contrast, conv, dense or mlp
+        net: networks of encoder and decoder
         width: channels of the first convolution; dense layers have 16 and 8 times as many units
-        critic_width: units in each of a discriminator's two last hidden layers
-        likelihood: of the pixels, bernoulli or gaussian
+        critic_width: units in each of the last two hidden layers of a discriminator
+        likelihood: distribution of the pixels given the code
         lr: learning rate of Adam for encoder and decoder
         critic_lr: learning rate of the discriminators' Adam
     """
@@ -47,24 +50,25 @@ class SRbVAE(Method[TargetBackground]):
         self,
         spec: Spec,
         *,
-        lambda_sym: float = 1.0,
-        beta: float = 2.0,
+        lambda_sym: Weight = 1.0,
+        beta: Weight = 2.0,
         common: Size = 16,
         salient: Size = 8,
-        net: str = "contrast",
+        net: Literal["conv", "mlp", "dense", "contrast"] = "contrast",
         width: Size = 32,
         critic_width: Size = 256,
-        likelihood: str = "gaussian",
+        likelihood: Literal["bernoulli", "gaussian"] = "gaussian",
         lr: Rate = 1e-3,
         critic_lr: Rate = 1e-4,
     ) -> None:
         super().__init__(spec, lr=lr)
         self.lambda_sym, self.beta, self.critic_lr = lambda_sym, beta, critic_lr
         self.salient, self.common = salient, common
+        self.blocks = {"s": salient, "z": common}
         self.encoder = nets.encoder(net, spec.shape, 2 * (salient + common), width=width)
         self.decoder = nets.decoder(net, spec.shape, salient + common, width=width, likelihood=likelihood)
-        self.target = nets.JointCritic(net, spec.shape, salient + common, width=width, hidden=critic_width)
-        self.background = nets.JointCritic(net, spec.shape, common, width=width, hidden=critic_width)
+        self.target = JointCritic(net, spec.shape, salient + common, width=width, hidden=critic_width)
+        self.background = JointCritic(net, spec.shape, common, width=width, hidden=critic_width)
 
     def groups(self) -> dict[str, Group]:
         return {
@@ -73,7 +77,7 @@ class SRbVAE(Method[TargetBackground]):
         }
 
     def losses(self, batch: TargetBackground, step: int) -> dict[str, Loss]:
-        bound = reference.l_vae(self.encoder, self.decoder, batch, self.salient)
+        bound = bound_terms(self.encoder, self.decoder, batch, self.salient)
         l_vae, b = bound.rec + self.beta * bound.kl, len(batch.target)
         prior = torch.randn(2 * b, self.salient + self.common, device=bound.z_x.device)  # targets, then backgrounds
         prior[b:, : self.salient] = 0
@@ -98,9 +102,3 @@ class SRbVAE(Method[TargetBackground]):
         certain = torch.zeros_like(density, dtype=torch.bool)
         certain[len(x) // 2 :, : self.salient] = True
         return 2 * density.masked_fill(certain, 0).sum(-1).mean()
-
-    def posterior(self, x: Tensor) -> dict[str, tuple[Tensor, Tensor]]:
-        return reference.posterior(self.encoder, x, self.salient)
-
-    def decode(self, blocks: dict[str, Tensor]) -> Tensor:
-        return self.decoder.mean(reference.joined(blocks))

@@ -4,13 +4,13 @@
 
     sum_k L_InfoMax(z_k) + lambda R,   R one of R_InfoMin, R_Ortho, R_P(Ortho), R_Hess (maths/slices.py)
 
-Paper -> here: lambda -> the weight named like its R, 0 leaves it out, several may be given; r -> trunk, its slices go
-through a head each; with R_Hess one head gives all of z, whose one InfoMax is differentiated at its unit vector. What
-enters a dot product has length one. All R are logged, InfoMin with its sign turned as in figure 5.
+Paper -> here: lambda -> the weight named like its R; 0 leaves it out, several may be given; r is the output of the
+trunk, and each of its slices goes through its own head; with R_Hess one head gives all of z, and its one InfoMax is
+differentiated at the unit vector. Vectors in dot products have length one. All R are logged, InfoMin with the opposite
+sign, as in figure 5.
 
-Differs from the paper: losses are means over samples where it writes sums; R_Hess is of H averaged over samples;
-R_InfoMin compares with the other slice of all samples (`literal_infomin`: as printed); R may wait until something is
-learned (`warm_up`); the trunk is small.
+Differs from the paper: losses are means over samples, not sums; R_Hess uses H averaged over samples; R_InfoMin compares
+with the other slice of all samples (`literal_infomin`: as printed); R may begin later (`warm_up`); the trunk is small.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from unbraid.config import Rate, Size
+from unbraid.config import Count, Rate, Share, Size, Weight
 from unbraid.data.batch import Views
 from unbraid.data.table import Spec
 from unbraid.errors import UserError
@@ -29,31 +29,32 @@ from unbraid.maths import schedule
 from unbraid.maths.augment import Augment
 from unbraid.maths.contrast import supcon_of_units
 from unbraid.maths.slices import hessian, infomin, named, orthogonality
-from unbraid.methods.contract import Loss, Method, minimise
-from unbraid.nets.resnet import trunk
+from unbraid.methods.contract import Loss, Method, minimise, numbered
+from unbraid.nets import resnet
+from unbraid.nets.layers import dense
 
 
 class SubInfoMax(Method[Views]):
-    """Slices of one code that each tell what two views share; blocks z, z0, z1, ... and r, r0, r1, ...
+    """Slices of a code that each identify what two views share; blocks z, z0, z1, ... and r, r0, r1, ...
 
     Args:
-        infomin: weight of the information between slices, as InfoNCE measures it
+        infomin: weight of the mutual information between slices, as estimated by InfoNCE
         orthogonality: weight of the cosine between slices
-        permuted_orthogonality: weight of the cosine when one slice's coordinates are shuffled, anew at each step
+        permuted_orthogonality: weight of the cosine after the coordinates of one slice are shuffled, at each step again
         hessian: weight of the Hessian of InfoMax between slices
-        warm_up: steps without any of these, whose weights then grow to full over as many again
+        warm_up: steps without these regularisers; their weights then grow linearly over as many steps
         slices: number K of slices
         latents: dimensions of each slice of z
-        positives: samples with the same label of what views share (label), or just the other view (view)
-        heads: a head and an InfoMax for each slice (each), one for all of z (one), or one with the Hessian (paper)
-        temperature: of the contrast
-        literal_infomin: InfoMin with the denominator as printed
-        hessian_per_sample: norm of each sample's own Hessian, averaged
-        net: conv4, resnet10, resnet18 or resnet34 (the paper's, with width 64)
+        positives: all samples with the same label of what views share (label), or only the other view (view)
+        heads: a head and an InfoMax for each slice (each), one for all of z (one), or one if hessian is set (paper)
+        temperature: temperature of the contrastive loss
+        literal_infomin: use the denominator of InfoMin as printed in the paper
+        hessian_per_sample: average the norms of the Hessians of single samples
+        net: network of the trunk; the paper has resnet34 with width 64
         width: channels of the first convolution; r has 8 times as many dimensions
-        least_crop: least share of the picture that a random crop keeps; 1 does not crop
-        flip: mirror images by chance
-        colour: strength of a random distortion of colours
+        least_crop: smallest share of the image that a random crop keeps; 1: no cropping
+        flip: mirror images at random
+        colour: strength of random colour distortion; 0: none
         lr: learning rate of Adam
     """
 
@@ -61,45 +62,43 @@ class SubInfoMax(Method[Views]):
         self,
         spec: Spec,
         *,
-        infomin: float = 0.0,
-        orthogonality: float = 0.0,
-        permuted_orthogonality: float = 0.0,
-        hessian: float = 0.0,
-        warm_up: int = 0,
+        infomin: Weight = 0.0,
+        orthogonality: Weight = 0.0,
+        permuted_orthogonality: Weight = 0.0,
+        hessian: Weight = 0.0,
+        warm_up: Count = 0,
         slices: Size = 2,
         latents: Size = 8,
         positives: Literal["label", "view"] = "label",
         heads: Literal["paper", "each", "one"] = "paper",
-        temperature: float = 0.1,
+        temperature: Rate = 0.1,
         literal_infomin: bool = False,
         hessian_per_sample: bool = False,
         net: Literal["conv4", "resnet10", "resnet18", "resnet34"] = "conv4",
         width: Size = 32,
-        least_crop: float = 1.0,
+        least_crop: Share = 1.0,
         flip: bool = False,
-        colour: float = 0.0,
+        colour: Weight = 0.0,
         lr: Rate = 1e-3,
     ) -> None:
         super().__init__(spec, lr=lr)
-        if positives not in ("label", "view") or heads not in ("paper", "each", "one"):
-            raise UserError(f"positives are label or view, heads paper, each or one: not '{positives}' and '{heads}'")
-        if slices < 1 or 8 * width % slices:
+        if 8 * width % slices:
             raise UserError(f"{8 * width} dimensions of r cannot be cut into {slices} equal slices: change width")
         self.weights = (infomin, orthogonality, permuted_orthogonality, hessian)
-        if min(*self.weights, warm_up) < 0 or latents < 1 or temperature <= 0:
-            raise UserError("sub_infomax: weights and warm_up must not be negative, latents and temperature be above 0")
         self.warm_up, self.k, self.latents, self.temperature = warm_up, slices, latents, temperature
         self.literal, self.per_sample, self.by_label = literal_infomin, hessian_per_sample, positives == "label"
         self.view = Augment(least_crop, flip, colour)
         self.whole = heads == "one" or (heads == "paper" and hessian > 0)
-        self.trunk, r, z = trunk(net, spec.shape, width=width), 8 * width, slices * latents
+        self.trunk, r, z = resnet.encoder(net, spec.shape, width=width), 8 * width, slices * latents
         sizes = [(r, z)] if self.whole else [(r // slices, latents)] * slices
-        self.heads = nn.ModuleList(nn.Sequential(nn.Linear(a, a), nn.ReLU(), nn.Linear(a, b)) for a, b in sizes)
+        self.heads = nn.ModuleList(dense(a, a, b) for a, b in sizes)
 
     def losses(self, batch: Views, step: int) -> dict[str, Loss]:
         if len(batch.y) < 2:
-            raise UserError("sub_infomax tells each image from the others of its batch: it needs two or more in one")
-        if step == 0 and self.view.leaves_be and torch.equal(batch.x1, batch.x2):
+            raise UserError(
+                "sub_infomax contrasts the images of a batch with each other: it needs a batch of two or more"
+            )
+        if step == 0 and self.view.changes_nothing and torch.equal(batch.x1, batch.x2):
             raise UserError("both views of every image are the same: give least_crop, flip or colour")
         x = torch.cat([self.view(batch.x1), self.view(batch.x2)])  # [2 b, c, h, w]
         z = self.project(self.trunk(x))  # [2 b, k, d]
@@ -129,4 +128,4 @@ class SubInfoMax(Method[Views]):
 
     @property
     def units(self) -> dict[str, list[int]]:
-        return {"z": [k for k in range(self.k) for _ in range(self.latents)]}
+        return {"z": numbered(self.k, self.latents)}

@@ -1,13 +1,13 @@
-"""Supervised ceiling for sub-embeddings: each slice is contrasted by the labels of its own factor (Burns et al. 2021).
+"""Supervised upper bound for sub_infomax: each slice learns from the labels of its own factor (Burns et al. 2021).
 
-"Unsupervised disentanglement without autoencoding", appendix A.2: the k-th slice r_k of the representation is told the
-k-th of the factors that two views share, and nothing about the others.
+"Unsupervised disentanglement without autoencoding", appendix A.2: the k-th slice r_k of the representation learns from
+the labels of the k-th factor that two views share, and from no others.
 
     sum_k SupCon(r_k; labels of factor k)
 
-What enters a dot product has length one. This is how well slices can be kept apart when labels say how.
+Vectors in dot products have length one.
 
-Differs from the paper: losses are means over samples where it writes sums; the trunk is small unless asked for.
+Differs from the paper: losses are means over samples, not sums; the trunk is small by default.
 """
 
 from __future__ import annotations
@@ -18,27 +18,27 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from unbraid.config import Rate, Size
+from unbraid.config import Rate, Share, Size, Weight
 from unbraid.data.batch import Views
 from unbraid.data.table import Spec
 from unbraid.errors import UserError
 from unbraid.maths.augment import Augment
 from unbraid.maths.contrast import supcon
 from unbraid.maths.slices import named
-from unbraid.methods.contract import Loss, Method, minimise
-from unbraid.nets.resnet import trunk
+from unbraid.methods.contract import Loss, Method, minimise, numbered
+from unbraid.nets import resnet
 
 
 class SubSupervised(Method[Views]):
-    """A slice for each factor that views share, taught by its labels; blocks r, r0, r1, ...
+    """One slice for each factor that views share, learned from its labels; blocks r, r0, r1, ...
 
     Args:
-        temperature: of the contrast
-        net: conv4, resnet10, resnet18 or resnet34 (the paper's, with width 64)
+        temperature: temperature of the contrastive loss
+        net: network of the trunk; the paper has resnet34 with width 64
         width: channels of the first convolution; r has 8 times as many dimensions
-        least_crop: least share of the picture that a random crop keeps; 1 does not crop
-        flip: mirror images by chance
-        colour: strength of a random distortion of colours
+        least_crop: smallest share of the image that a random crop keeps; 1: no cropping
+        flip: mirror images at random
+        colour: strength of random colour distortion; 0: none
         lr: learning rate of Adam
     """
 
@@ -46,12 +46,12 @@ class SubSupervised(Method[Views]):
         self,
         spec: Spec,
         *,
-        temperature: float = 0.1,
+        temperature: Rate = 0.1,
         net: Literal["conv4", "resnet10", "resnet18", "resnet34"] = "conv4",
         width: Size = 32,
-        least_crop: float = 1.0,
+        least_crop: Share = 1.0,
         flip: bool = False,
-        colour: float = 0.0,
+        colour: Weight = 0.0,
         lr: Rate = 1e-3,
     ) -> None:
         super().__init__(spec, lr=lr)
@@ -61,11 +61,9 @@ class SubSupervised(Method[Views]):
                 f"sub_supervised needs a slice of r for each factor that two views share: {8 * width} dimensions "
                 f"cannot be cut into {len(self.sizes)}; choose another width, or a data set whose views share factors"
             )
-        if temperature <= 0:
-            raise UserError(f"temperature is {temperature}: it must be above 0")
         self.temperature, self.width = temperature, width
         self.view = Augment(least_crop, flip, colour)
-        self.trunk = trunk(net, spec.shape, width=width)
+        self.trunk = resnet.encoder(net, spec.shape, width=width)
 
     def losses(self, batch: Views, step: int) -> dict[str, Loss]:
         x = torch.cat([self.view(batch.x1), self.view(batch.x2)])  # [2 b, c, h, w]
@@ -76,7 +74,7 @@ class SubSupervised(Method[Views]):
     def labels(self, y: Tensor) -> list[Tensor]:
         """The values of each shared factor, from the number that stands for all of them. [b]"""
         if int(y.max()) >= prod(self.sizes):
-            raise UserError("sub_supervised learns from classes that two views share: take --views-of class")
+            raise UserError("sub_supervised learns from classes that two views share: use --views-of class")
         strides = [prod(self.sizes[k + 1 :]) for k in range(len(self.sizes))]
         return [y // stride % size for stride, size in zip(strides, self.sizes, strict=True)]
 
@@ -85,5 +83,4 @@ class SubSupervised(Method[Views]):
 
     @property
     def units(self) -> dict[str, list[int]]:
-        k = len(self.sizes)
-        return {"r": [i for i in range(k) for _ in range(8 * self.width // k)]}
+        return {"r": numbered(len(self.sizes), 8 * self.width // len(self.sizes))}

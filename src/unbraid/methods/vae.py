@@ -7,7 +7,7 @@ Differs from the paper: nothing; networks and optimiser are those of Locatello e
 
 from __future__ import annotations
 
-from torch import Tensor
+from typing import Literal
 
 from unbraid.config import Rate, Size
 from unbraid.data.batch import Images
@@ -22,9 +22,9 @@ class VAE(Method[Images]):
 
     Args:
         latents: number of dimensions of the code
-        net: network, conv, mlp or dense
+        net: networks of encoder and decoder
         width: channels of the first convolution
-        likelihood: of the pixels, bernoulli or gaussian
+        likelihood: distribution of the pixels given the code
         lr: learning rate of Adam
     """
 
@@ -33,9 +33,9 @@ class VAE(Method[Images]):
         spec: Spec,
         *,
         latents: Size = 10,
-        net: str = "conv",
+        net: Literal["conv", "mlp", "dense", "contrast"] = "conv",
         width: Size = 32,
-        likelihood: str = "bernoulli",
+        likelihood: Literal["bernoulli", "gaussian"] = "bernoulli",
         lr: Rate = 1e-4,
     ) -> None:
         super().__init__(spec, lr=lr)
@@ -48,10 +48,3 @@ class VAE(Method[Images]):
         rec = self.decoder.nll(z, batch.x).mean()
         kl = gaussian.kl_to_standard(mu, log_var).sum(-1).mean()
         return {"model": minimise(rec + kl, rec=rec, kl=kl)}
-
-    def posterior(self, x: Tensor) -> dict[str, tuple[Tensor, Tensor]]:
-        mu, log_var = self.encoder(x).chunk(2, -1)
-        return {"z": (mu, log_var)}
-
-    def decode(self, blocks: dict[str, Tensor]) -> Tensor:
-        return self.decoder.mean(blocks["z"])

@@ -1,45 +1,48 @@
-"""VFAE: a code of the class, and kept alike over the nuisances, Louizos et al. 2016 (arXiv:1511.00830, eq. 5 to 8, 11).
+"""VFAE: a code for the class, the same for all nuisances, Louizos et al. 2016 (arXiv:1511.00830, eq. 5 to 8, 11).
 
     E[-log p(x|z1,s)] + E[log q(z1|x) - log p(z1|z2,y)] + KL(q(z2|z1,y) || p(z2)) - alpha log q(y|z1) + beta MMD(z1; s)
 
-with z1 ~ q(z1|x), z2 ~ q(z2|z1,y). The image is drawn from the inferred z1; p(z1|z2,y) is only its prior. MMD is the
-squared distance between the codes of each value of a nuisance and all codes, by random Fourier features
+with z1 ~ q(z1|x), z2 ~ q(z2|z1,y). The image is decoded from the inferred z1; p(z1|z2,y) is only the prior of z1. MMD
+is the squared distance between the codes of each value of a nuisance and all codes, by random Fourier features
 (maths/invariance.py), summed over values and over nuisances.
 
-Differs from the paper: q(z1|x) instead of q(z1|x,s), because the nuisance of a new image is not known and an
-image shows it; convolutions; more than two values of s; the bandwidth follows the codes, since with a fixed one of 1
-the kernel is 0 between any two codes of 20 dimensions and the penalty does nothing.
+Differs from the paper: q(z1|x) instead of q(z1|x,s), because the nuisance of a new image is not known, and can be
+seen in the image; convolutions; more than two values of s; the bandwidth follows the codes, since with a fixed one of 1
+the kernel is 0 between any two codes of 20 dimensions, and the penalty has no effect.
 """
 
 from __future__ import annotations
+
+from typing import Literal
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from unbraid.config import Rate, Size
+from unbraid.config import Rate, Size, Weight
 from unbraid.data.batch import Labelled
 from unbraid.data.table import Spec
-from unbraid.maths import gaussian
+from unbraid.maths import categorical, gaussian
 from unbraid.maths.invariance import group_mmd
 from unbraid.methods.contract import Loss, Method, minimise
+from unbraid.methods.requirements import require_classes, require_nuisances
 from unbraid.nets import autoencoders as nets
-from unbraid.nets.heads import need_classes, need_nuisances, no_nuisance, one_hot, perceptron
+from unbraid.nets.layers import dense
 
 
 class VFAE(Method[Labelled]):
-    """A Gaussian code z1 whose distribution is alike for all values of the known nuisances; block `z`.
+    """A Gaussian code z1 with the same distribution for all values of the known nuisances; block `z`.
 
     Args:
         alpha: weight of the classifier's loss
         beta: weight of the distance between the codes of different nuisances
         latents: number of dimensions of z1, and of z2
-        hidden: units in the hidden layer between z1 and z2
-        features: number of random features of the distance
-        bandwidth: gamma of its kernel exp(-|a - b|^2 / gamma); 0 takes the median of |a - b|^2 in the batch
-        net: network, conv, mlp or dense
+        hidden: units of the hidden layer between z1 and z2
+        features: number of random Fourier features of the kernel
+        bandwidth: gamma of the kernel exp(-|a - b|^2 / gamma); 0: the median of |a - b|^2 in the batch
+        net: networks of encoder and decoder
         width: channels of the first convolution
-        likelihood: of the pixels, bernoulli or gaussian
+        likelihood: distribution of the pixels given the code
         lr: learning rate of Adam
     """
 
@@ -47,30 +50,30 @@ class VFAE(Method[Labelled]):
         self,
         spec: Spec,
         *,
-        alpha: float = 100.0,
-        beta: float = 100.0,
+        alpha: Weight = 100.0,
+        beta: Weight = 100.0,
         latents: Size = 20,
         hidden: Size = 100,
         features: Size = 500,
-        bandwidth: float = 0.0,
-        net: str = "conv",
+        bandwidth: Weight = 0.0,
+        net: Literal["conv", "mlp", "dense", "contrast"] = "conv",
         width: Size = 32,
-        likelihood: str = "bernoulli",
+        likelihood: Literal["bernoulli", "gaussian"] = "bernoulli",
         lr: Rate = 1e-3,
     ) -> None:
         super().__init__(spec, lr=lr)
-        need_classes(spec, "vfae")
-        need_nuisances(spec, "vfae")
+        require_classes(spec, "vfae")
+        require_nuisances(spec, "vfae")
         self.alpha, self.beta, self.features, self.bandwidth = alpha, beta, features, bandwidth
         self.encoder = nets.encoder(net, spec.shape, 2 * latents, width=width)
-        drawn_from = latents + sum(spec.nuisances)
-        self.decoder = nets.decoder(net, spec.shape, drawn_from, width=width, likelihood=likelihood)
-        self.to_z2 = perceptron(latents + spec.classes, hidden, 2 * latents)
-        self.to_z1 = perceptron(latents + spec.classes, hidden, 2 * latents)
+        inputs = latents + sum(spec.nuisances)
+        self.decoder = nets.decoder(net, spec.shape, inputs, width=width, likelihood=likelihood)
+        self.to_z2 = dense(latents + spec.classes, hidden, 2 * latents)
+        self.to_z1 = dense(latents + spec.classes, hidden, 2 * latents)
         self.classifier = nn.Linear(latents, spec.classes)
 
     def losses(self, batch: Labelled, step: int) -> dict[str, Loss]:
-        y, s = F.one_hot(batch.y, self.spec.classes).float(), one_hot(batch.s, self.spec.nuisances)
+        y, s = F.one_hot(batch.y, self.spec.classes).float(), categorical.one_hot(batch.s, self.spec.nuisances)
         mu, log_var = self.encoder(batch.x).chunk(2, -1)  # q(z1|x), [b, k]
         z1 = gaussian.sample(mu, log_var)
         mu2, log_var2 = self.to_z2(torch.cat([z1, y], -1)).chunk(2, -1)  # q(z2|z1,y)
@@ -86,15 +89,7 @@ class VFAE(Method[Labelled]):
         value = rec + kl1 + kl2 + self.alpha * ce + self.beta * mmd
         return {"model": minimise(value, rec=rec, kl1=kl1, kl2=kl2, ce=ce, mmd=mmd)}
 
-    def posterior(self, x: Tensor) -> dict[str, tuple[Tensor, Tensor]]:
-        mu, log_var = self.encoder(x).chunk(2, -1)
-        return {"z": (mu, log_var)}
-
     def decode(self, blocks: dict[str, Tensor]) -> Tensor:
-        """Drawn with no value of a nuisance before another: the code does not say which."""
+        """Drawn with equal weight on all values of each nuisance: the code does not say which it is."""
         z = blocks["z"]
-        return self.decoder.mean(torch.cat([z, no_nuisance(len(z), self.spec.nuisances).to(z)], -1))
-
-    def classify(self, x: Tensor) -> Tensor:
-        logits: Tensor = self.classifier(self.encode(x)["z"])
-        return logits
+        return self.decoder.mean(torch.cat([z, categorical.uniform(len(z), self.spec.nuisances).to(z)], -1))

@@ -1,4 +1,4 @@
-"""BetaVAE score: whether a linear classifier tells which factor pairs of rows share.
+"""BetaVAE score: accuracy of a linear classifier that predicts which factor pairs of rows share.
 
 Higgins et al., "beta-VAE: learning basic visual concepts with a constrained variational framework" (ICLR 2017). A
 point is the mean over pairs that share the value of one factor of |z - z'|; logistic regression predicts that factor
@@ -12,22 +12,23 @@ from typing import Any
 import numpy as np
 
 from unbraid.config import Size
-from unbraid.metrics.contract import Codes, Factors, Score
-from unbraid.metrics.interventions import Lookup, scarce
-from unbraid.metrics.prepare import Floats, Ints, check, varies
+from unbraid.metrics.arrays import Floats, Ints, check_arrays, varies
+from unbraid.metrics.contract import Codes, Factors, Score, metric
+from unbraid.metrics.interventions import RowsByValue, rare_value_warnings
 
 CHUNK = 2048  # points at a time
 
 
+@metric
 def beta_vae_score(
     codes: Codes,
     factors: Factors,
     rng: np.random.Generator,
     *,
     batch: Size = 64,
-    points: int = 10_000,
-    test_points: int = 5_000,
-    factor_bins: int = 20,
+    points: Size = 10_000,
+    test_points: Size = 5_000,
+    factor_bins: Size = 20,
     reference: bool = False,
 ) -> Score:
     """Accuracy of a linear classifier of the shared factor.
@@ -37,9 +38,10 @@ def beta_vae_score(
         points: points that train the classifier
         test_points: points that score it
         factor_bins: quantile bins for a continuous factor
-        reference: leave the codes in their own scale, on which the regularised classifier depends
+        reference: do not divide the codes by their standard deviations first; the regularised classifier depends on
+            their scale
     """
-    arrays = check(codes, factors)
+    arrays = check_arrays(codes, factors)
     columns = [factor.binned(factor_bins) for factor in arrays.factors]
     params: dict[str, Any] = {"batch": batch, "points": points, "factor_bins": factor_bins}
     if len(columns) < 2:
@@ -50,24 +52,26 @@ def beta_vae_score(
     features = np.zeros((len(held), int(alive.sum()) or 1))
     for k, column in enumerate(columns):
         if alive.any():
-            features[held == k] = _points(scaled[:, alive], Lookup(column), int((held == k).sum()), batch, rng)
+            features[held == k] = _points(scaled[:, alive], RowsByValue(column), int((held == k).sum()), batch, rng)
     train, right = classify(features[:points], held[:points], features[points:], held[points:])
     hits = [float(right[held[points:] == k].mean()) for k in range(len(columns))]
     params |= {"classifier": "logistic regression, lbfgs, C=1", "standardised": not reference}
-    return arrays.score(right.mean(), {"train": train, "per_factor": hits}, scarce(arrays, columns), **params)
+    return arrays.score(
+        right.mean(), {"train": train, "per_factor": hits}, rare_value_warnings(arrays, columns), **params
+    )
 
 
 def classify(x: Floats, y: Ints, test_x: Floats, test_y: Ints) -> tuple[float, Floats]:
-    """Accuracy on the training points, and which test points were right."""
+    """Accuracy on the training points, and which test points are classified correctly."""
     from sklearn.linear_model import LogisticRegression
 
     model = LogisticRegression(C=1.0, solver="lbfgs", tol=1e-4, max_iter=1000).fit(x.astype(np.float64), y)
     return float(model.score(x, y)), np.asarray(model.predict(test_x) == test_y, np.float64)
 
 
-def _points(codes: Floats, lookup: Lookup, m: int, batch: int, rng: np.random.Generator) -> Floats:  # [m, d]
+def _points(codes: Floats, rows: RowsByValue, m: int, batch: int, rng: np.random.Generator) -> Floats:  # [m, d]
     points = [np.zeros((0, codes.shape[1]))]
     for start in range(0, m, CHUNK):
-        first, second = lookup.pairs(min(CHUNK, m - start), batch, rng)
+        first, second = rows.pairs(min(CHUNK, m - start), batch, rng)
         points.append(np.abs(codes[first] - codes[second]).mean(1))
     return np.concatenate(points)

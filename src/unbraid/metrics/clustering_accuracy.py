@@ -1,9 +1,9 @@
 """Clustering accuracy: k-means on a t-SNE plane, clusters matched one to one with the values of a factor.
 
-The accuracy and silhouette columns of contrastive-analysis tables: codes are brought to the plane by t-SNE (van der
-Maaten and Hinton, JMLR 2008), k-means finds as many clusters as the factor has values, the best one-to-one matching
-(Hungarian method) names them. Silhouettes (Rousseeuw 1987) on the plane are given both for the true values and for the
-clusters, since published tables do not say which they print. The mean over factors; give one factor for one label.
+The accuracy and silhouette columns of tables on contrastive analysis: codes are mapped to a plane by t-SNE (van der
+Maaten and Hinton, JMLR 2008), k-means finds as many clusters as the factor has values, and the best one-to-one matching
+(Hungarian method) assigns them to values. Silhouettes (Rousseeuw 1987) on the plane are given both for the true values
+and for the clusters, since published tables do not say which they print. The value is the mean over factors.
 """
 
 from __future__ import annotations
@@ -14,52 +14,66 @@ from typing import Any
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
+from unbraid.config import Count, Rate, Size
 from unbraid.errors import UserError
-from unbraid.metrics.contract import Codes, Factors, Score
+from unbraid.metrics.arrays import Column, Floats, Ints, check_arrays, varies
+from unbraid.metrics.contract import Codes, Factors, Score, metric
+from unbraid.metrics.fitting import no_convergence_warnings
 from unbraid.metrics.information import contingency
-from unbraid.metrics.prepare import Column, Floats, Ints, check, quiet, varies
+from unbraid.metrics.plane import tsne_plane
 
 
+@metric
 def clustering_accuracy(
     codes: Codes,
     factors: Factors,
     rng: np.random.Generator,
     *,
     plane: bool = True,
-    perplexity: float = 30.0,
-    most: int = 5000,
-    factor_bins: int = 20,
-    resamplings: int = 200,
+    perplexity: Rate = 30.0,
+    most: Size = 5000,
+    factor_bins: Size = 20,
+    resamplings: Count = 200,
 ) -> Score:
     """The share of rows in the cluster that is matched to their value.
 
     Args:
-        plane: cluster on the t-SNE plane, not in the codes themselves
+        plane: cluster on the t-SNE plane; otherwise cluster the codes themselves
         perplexity: of t-SNE
-        most: rows at most; more are thinned at random
+        most: the largest number of rows; of more, a random subset is used
         factor_bins: quantile bins for a continuous factor
-        resamplings: of the rows, clusters kept, for the interval
+        resamplings: of the rows, with the same clusters, for the interval
     """
-    arrays = check(codes, factors)
+    arrays = check_arrays(codes, factors)
     columns = [factor.binned(factor_bins) for factor in arrays.factors]
     rows = np.sort(rng.permutation(arrays.n)[:most])
     space: Floats = arrays.codes[rows][:, varies(arrays.codes)].astype(np.float64)
     if not space.shape[1] or len(rows) <= max(c.size for c in columns) or (plane and perplexity >= len(rows)):
         raise UserError(f"{len(rows)} rows of {space.shape[1]} latents that vary are too few to cluster")
     seed = int(rng.integers(2**31))
-    space = _plane(space, perplexity, seed) if plane else space
+    space = tsne_plane(space, perplexity=perplexity, seed=seed) if plane else space
     found = [_clusters(space, Column(column.values[rows], column.size), seed) for column in columns]
-    each = [float(right.mean()) for right, _ in found]
-    picks = rng.integers(len(rows), size=(resamplings, len(rows)))
-    spread = np.mean([right for right, _ in found], 0)[picks].mean(1) if resamplings else np.zeros(0)
+    per_row = np.mean([right for right, _ in found], 0)
+    low, high = interval_of_mean(per_row, resamplings, rng)
     shuffled = [Column(rng.permutation(c.values[rows]), c.size) for c in columns]
     null = np.mean([matched(p["clusters"], c).mean() for (_, p), c in zip(found, shuffled, strict=True)])
+    each = [float(right.mean()) for right, _ in found]
     silhouettes = {name: [p[name] for _, p in found] for name in ("silhouette_values", "silhouette_clusters")}
     notes = [f"{most} of {arrays.n} rows are used"] if arrays.n > most else []
-    params = {"plane": plane, "perplexity": perplexity, "interval": "bootstrap of the rows, clusters kept"}
+    params = {"plane": plane, "perplexity": perplexity, "interval": "bootstrap of the rows with the same clusters"}
     score = arrays.score(np.mean(each), {"per_factor": each} | silhouettes, notes, **params)
-    low, high = np.quantile(spread, [0.025, 0.975]).tolist() if resamplings else (None, None)
     return replace(score, low=low, high=high, null=float(null), n=len(rows))
+
+
+def interval_of_mean(
+    values: Floats, resamplings: int, rng: np.random.Generator
+) -> tuple[float, float] | tuple[None, None]:
+    """The 95 % bootstrap interval of a mean over rows."""
+    picks = rng.integers(len(values), size=(resamplings, len(values)))
+    if not resamplings:
+        return None, None
+    low, high = np.quantile(values[picks].mean(1), [0.025, 0.975]).tolist()
+    return low, high
 
 
 def matched(clusters: Column, truth: Column) -> Floats:  # [n]
@@ -74,7 +88,7 @@ def matched(clusters: Column, truth: Column) -> Floats:  # [n]
 def _clusters(space: Floats, truth: Column, seed: int) -> tuple[Floats, dict[str, Any]]:
     from sklearn.cluster import KMeans
 
-    with quiet():  # fewer distinct points than values
+    with no_convergence_warnings():  # fewer distinct points than values
         labels = KMeans(truth.size, n_init=10, random_state=seed).fit_predict(space).astype(np.int64)
     clusters = Column(labels, truth.size)
     parts = {
@@ -89,11 +103,3 @@ def _silhouette(space: Floats, labels: Ints) -> float | None:
     from sklearn.metrics import silhouette_score
 
     return float(silhouette_score(space, labels)) if 1 < len(np.unique(labels)) < len(labels) else None
-
-
-def _plane(space: Floats, perplexity: float, seed: int) -> Floats:
-    from sklearn.manifold import TSNE
-
-    space = space / space.std(0).max()
-    start = "pca" if space.shape[1] > 1 else "random"
-    return np.asarray(TSNE(2, perplexity=perplexity, init=start, random_state=seed, n_jobs=1).fit_transform(space))

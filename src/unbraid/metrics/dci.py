@@ -1,4 +1,4 @@
-"""Disentanglement, completeness and informativeness, from how much a predictor of each factor uses each latent.
+"""Disentanglement, completeness and informativeness (DCI), from the importance of latents for predicting factors.
 
 Eastwood and Williams, "A framework for the quantitative evaluation of disentangled representations" (ICLR 2018).
 R[i, j] is the importance of latent i for factor j. Disentanglement is the mean over latents of 1 - H(R[i, :]) in units
@@ -14,42 +14,45 @@ from typing import Any, Literal
 import numpy as np
 from scipy.special import xlogy
 
+from unbraid.config import Count, Size
 from unbraid.errors import UserError
-from unbraid.metrics.contract import Codes, Factors, Score
-from unbraid.metrics.prepare import Arrays, Column, Floats, Ints, check, parallel, split
+from unbraid.metrics.arrays import Arrays, Column, Floats, Ints, check_arrays
+from unbraid.metrics.contract import Codes, Factors, Score, metric
+from unbraid.metrics.fitting import parallel, split_rows
 
 Predictor = Literal["trees", "gbt", "forest", "regressor", "lasso"]
 
 REGRESSOR_TREES = 10  # scikit-learn's default when the protocol was published
 
 
+@metric
 def dci(
     codes: Codes,
     factors: Factors,
     rng: np.random.Generator,
     *,
     predictor: Literal["trees", "gbt", "forest", "regressor", "lasso"] = "trees",
-    trees: int = 20,
+    trees: Size = 20,
     depths: Sequence[int] | None = None,
-    train: int | None = None,
+    train: Size | None = None,
     units: Sequence[int] | None = None,
-    jobs: int = 0,
+    jobs: Count = 0,
 ) -> Score:
-    """How far each latent serves one factor only; parts hold completeness and informativeness.
+    """How far each latent is important for one factor only; parts hold completeness and informativeness.
 
     Args:
         predictor: extremely randomised trees; scikit-learn's gradient boosting (slow); random forest; random forest
             regression on the factor's number; lasso on the factor's number
         trees: number of trees of 'trees' and 'forest'
-        depths: greatest depth of the 'regressor' of each factor given; None chooses from 2 to 15 by three folds
-        train: how many leading rows train, the others test; None draws two thirds
-        units: the unit that each latent belongs to; None makes each latent a unit
-        jobs: threads; 0 uses every core
+        depths: maximal depth of the 'regressor' for each factor; None: from 2 to 15 by threefold cross-validation
+        train: number of leading rows that train, the others test; None draws two thirds
+        units: the unit that each latent belongs to; None: each latent is a unit
+        jobs: threads; 0 uses one for each available core
     """
-    arrays = check(codes, factors, units)
+    arrays = check_arrays(codes, factors, units)
     if depths is not None and len(depths) != (given := np.asarray(factors).reshape(arrays.n, -1).shape[1]):
         raise UserError(f"depths must hold one depth for each of {given} factors, not {len(depths)}")
-    rows = split(arrays.n, train, rng)
+    rows = split_rows(arrays.n, train, rng)
     seeds = [int(seed) for seed in rng.integers(2**31, size=len(arrays.factors))]
 
     def fit(k: int) -> tuple[Floats, float, float]:
@@ -66,10 +69,10 @@ def dci(
 
 
 def disentanglement(importance: Floats) -> Floats:  # [units, k] -> [units]
-    """1 less the entropy, in units of log k, of how a latent's importance is spread over the factors."""
+    """1 less the entropy, in units of log k, of the distribution of a latent's importance over factors."""
     shares = importance / np.maximum(importance.sum(1, keepdims=True), np.finfo(float).tiny)
-    unspread = 1 + xlogy(shares, shares).sum(1) / np.log(importance.shape[1])
-    return np.where(importance.sum(1) > 0, np.clip(unspread, 0, 1), 0.0)
+    concentration = 1 + xlogy(shares, shares).sum(1) / np.log(importance.shape[1])
+    return np.where(importance.sum(1) > 0, np.clip(concentration, 0, 1), 0.0)
 
 
 def _score(
@@ -93,7 +96,7 @@ def _score(
     for kept, column, skill in zip(arrays.kept, arrays.factors, on_test, strict=True):
         chance = 0.0 if params["predictor"] in ("regressor", "lasso") else _chance(column)
         if skill <= chance * 1.05 + 0.01:
-            notes.append(f"factor {kept} is predicted no better than by chance: its importances are noise")
+            notes.append(f"factor {kept} is predicted no better than by chance: the importances for it are noise")
     value = parts["disentanglement"] if parts["disentanglement"] is not None else float("nan")
     return arrays.score(value, parts, notes, **params)
 

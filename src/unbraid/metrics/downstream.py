@@ -1,4 +1,4 @@
-"""Downstream accuracy: how well all factors are predicted from few and from many labels, and statistical efficiency.
+"""Downstream accuracy: how well factors are predicted from few and from many labels, and statistical efficiency.
 
 Locatello et al., "Challenging common assumptions in the unsupervised learning of disentangled representations" (ICML
 2019): cross-validated logistic regression or gradient boosted trees on 10, 100, 1000 and 10000 labels, tested on other
@@ -14,13 +14,16 @@ from typing import Any, Literal
 
 import numpy as np
 
+from unbraid.config import Count, Size
 from unbraid.errors import UserError
-from unbraid.metrics.contract import Codes, Factors, Score
-from unbraid.metrics.prepare import Arrays, Column, Floats, Ints, check, parallel, quiet, split
+from unbraid.metrics.arrays import Arrays, Column, Floats, Ints, check_arrays
+from unbraid.metrics.contract import Codes, Factors, Score, metric
+from unbraid.metrics.fitting import no_convergence_warnings, parallel, split_rows
 
 FEW, MANY = 100, 10_000  # labels whose accuracies make the efficiency
 
 
+@metric
 def downstream(
     codes: Codes,
     factors: Factors,
@@ -28,20 +31,20 @@ def downstream(
     *,
     predictor: Literal["logistic", "gbt", "trees"] = "logistic",
     sizes: Sequence[int] = (10, 100, 1000, 10000),
-    train: int | None = None,
-    jobs: int = 0,
+    train: Size | None = None,
+    jobs: Count = 0,
 ) -> Score:
-    """Mean accuracy over factors with the most labels; parts hold every number of labels and the efficiency.
+    """Mean accuracy over factors at the largest number of labels; parts hold the others and the efficiency.
 
     Args:
-        predictor: logistic regression with ten strengths chosen by five folds, scikit-learn's gradient boosting (slow),
-            or extremely randomised trees
+        predictor: logistic regression (strength of ten by fivefold cross-validation), scikit-learn's gradient boosting
+            (slow), or extremely randomised trees
         sizes: numbers of labels
-        train: how many leading rows may be used as labels, the others test; None draws two thirds
-        jobs: threads; 0 uses every core
+        train: number of leading rows that labels are taken from, the others test; None draws two thirds
+        jobs: threads; 0 uses one for each available core
     """
-    arrays = check(codes, factors)
-    train_rows, test = split(arrays.n, train, rng)
+    arrays = check_arrays(codes, factors)
+    train_rows, test = split_rows(arrays.n, train, rng)
     usable = [size for size in sizes if size <= len(train_rows)]
     if not usable:
         raise UserError(f"sizes ask for at least {min(sizes)} labels and there are {len(train_rows)} training rows")
@@ -52,10 +55,10 @@ def downstream(
         column = arrays.factors[item[1]]
         return _right(predictor, arrays.codes, column, train_rows[: item[0]], test, seed)
 
-    with quiet():
+    with no_convergence_warnings():
         found = dict(zip(work, parallel(right, work, jobs), strict=True))
     rows = {item: hits for item, (hits, _) in found.items()}
-    notes = _cautions(found, arrays, [size for size in sizes if size not in usable], len(train_rows))
+    notes = _warnings(found, arrays, [size for size in sizes if size not in usable], len(train_rows))
     table = {size: [float(rows[size, k].mean()) for k in range(len(arrays.factors))] for size in usable}
     return _score(table, rows, arrays, notes, predictor=predictor, train=len(train_rows))
 
@@ -82,7 +85,7 @@ def _score(
     return replace(score, low=max(score.value - margin, 0.0), high=min(score.value + margin, 1.0))
 
 
-def _cautions(found: Mapping[tuple[int, int], Any], arrays: Arrays, left: list[int], rows: int) -> list[str]:
+def _warnings(found: Mapping[tuple[int, int], Any], arrays: Arrays, left: list[int], rows: int) -> list[str]:
     notes = []
     uncrossed = [f"factor {arrays.kept[k]} at {size}" for (size, k), (_, crossed) in found.items() if not crossed]
     if uncrossed:
@@ -112,7 +115,7 @@ def _right(
 
 
 def _folds_vary(y: Ints) -> bool:
-    """Each of the five consecutive folds leaves at least two values to learn from."""
+    """Whether the training rows of each of the five consecutive folds have at least two values."""
     return all(len(np.unique(np.delete(y, fold))) > 1 for fold in np.array_split(np.arange(len(y)), min(5, len(y))))
 
 

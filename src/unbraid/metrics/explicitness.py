@@ -1,4 +1,4 @@
-"""Explicitness: how well a linear classifier reads each factor from all latents, as area under the ROC curve.
+"""Explicitness: how well a linear classifier predicts each factor from all latents, as area under the ROC curve.
 
 Ridgeway and Mozer, "Learning deep disentangled embeddings with the F-statistic loss" (NeurIPS 2018): the mean over
 factors and their values of the one-against-rest ROC-AUC of logistic regression on standardised codes. For a continuous
@@ -12,36 +12,39 @@ from typing import Any, Literal
 import numpy as np
 from scipy.stats import rankdata
 
-from unbraid.metrics.contract import Codes, Factors, Score
-from unbraid.metrics.prepare import Column, Floats, Ints, check, parallel, quiet, split, varies
+from unbraid.config import Count, Size
+from unbraid.metrics.arrays import Column, Floats, Ints, check_arrays, varies
+from unbraid.metrics.contract import Codes, Factors, Score, metric
+from unbraid.metrics.fitting import no_convergence_warnings, parallel, split_rows
 
 
+@metric
 def explicitness(
     codes: Codes,
     factors: Factors,
     rng: np.random.Generator,
     *,
     solver: Literal["lbfgs", "liblinear"] = "lbfgs",
-    train: int | None = None,
-    jobs: int = 0,
+    train: Size | None = None,
+    jobs: Count = 0,
 ) -> Score:
     """Area under the ROC curve of a linear classifier of each factor, on held-out rows.
 
     Args:
         solver: 'lbfgs' fits one multinomial model, 'liblinear' one model for each value as scikit-learn did up to 0.21
-        train: how many leading rows train, the others test; None draws two thirds
-        jobs: threads; 0 uses every core
+        train: number of leading rows that train, the others test; None draws two thirds
+        jobs: threads; 0 uses one for each available core
     """
-    arrays = check(codes, factors)
-    rows = split(arrays.n, train, rng)
+    arrays = check_arrays(codes, factors)
+    rows = split_rows(arrays.n, train, rng)
     fitted = np.ascontiguousarray(arrays.codes[rows[0]].T)  # [d, n]; in the precision of the codes
     scaled = (arrays.codes - fitted.mean(1)) / np.where(varies(fitted.T), fitted.std(1), np.inf)
 
-    def read(column: Column) -> tuple[float, float, str]:
+    def predict(column: Column) -> tuple[float, float, str]:
         return _linear(scaled, column, rows) if column.continuous else _areas(scaled, column, rows, solver)
 
-    with quiet():
-        found = parallel(read, arrays.factors, jobs)
+    with no_convergence_warnings():
+        found = parallel(predict, arrays.factors, jobs)
     notes = [f"factor {k}: {note}" for k, (_, _, note) in zip(arrays.kept, found, strict=True) if note]
     each = [test for _, test, _ in found]
     parts = {"train": float(np.mean([train for train, _, _ in found])), "per_factor": each}
@@ -61,7 +64,7 @@ def _areas(scaled: Floats, column: Column, rows: tuple[Ints, Ints], solver: str)
     train, test = rows
     present, y = np.unique(column.values[train], return_inverse=True)
     if len(present) < 2:
-        return 0.5, 0.5, "one value only among the training rows"
+        return 0.5, 0.5, "the training rows have one value only"
     model = _model(solver, len(present)).fit(scaled[train], y)
     known = test[np.isin(column.values[test], present)]
     tested = np.searchsorted(present, column.values[known])

@@ -1,4 +1,4 @@
-"""FactorVAE score: whether the latent that varies least tells which factor was held.
+"""FactorVAE score: whether the latent that varies least predicts which factor is held fixed.
 
 Kim and Mnih, "Disentangling by factorising" (ICML 2018). In a batch that shares the value of a random factor, the
 latent with the smallest variance relative to its variance over all rows casts a vote; a majority table from latent to
@@ -8,42 +8,44 @@ factor, made of some votes, is scored on others. Batches are looked up among the
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
-from unbraid.config import Size
-from unbraid.metrics.contract import Codes, Factors, Score
-from unbraid.metrics.interventions import Lookup, scarce
-from unbraid.metrics.prepare import Arrays, Bools, Floats, Ints, check, varies
+from unbraid.config import Size, Weight
+from unbraid.metrics.arrays import Arrays, Bools, Floats, Ints, check_arrays, varies
+from unbraid.metrics.contract import Codes, Factors, Score, metric
+from unbraid.metrics.interventions import RowsByValue, rare_value_warnings
 
 CHUNK = 2048  # batches at a time
 
 
+@metric
 def factor_vae_score(
     codes: Codes,
     factors: Factors,
     rng: np.random.Generator,
     *,
     batch: Size = 64,
-    votes: int = 10_000,
-    test_votes: int = 5_000,
-    prune: float = 0.0,
-    factor_bins: int = 20,
+    votes: Size = 10_000,
+    test_votes: Size = 5_000,
+    prune: Weight = 0.0,
+    factor_bins: Size = 20,
     reference: bool = False,
     units: Sequence[int] | None = None,
 ) -> Score:
-    """How often the steadiest latent names the factor that was held.
+    """How often the latent with the least variance predicts the factor that is held fixed.
 
     Args:
         batch: rows that share a value in each vote
         votes: votes that make the table from latent to factor
         test_votes: votes that score the table
-        prune: latents with a smaller standard deviation cast no vote; dead ones never do
+        prune: latents with a smaller standard deviation cast no vote; constant ones never do
         factor_bins: quantile bins for a continuous factor
-        reference: prune at 0.05 whatever the scale of the codes, as the published tables do
-        units: the unit that each latent belongs to; None makes each latent a unit
+        reference: prune at 0.05, whatever the scale of the codes, as in the published tables
+        units: the unit that each latent belongs to; None: each latent is a unit
     """
-    arrays = check(codes, factors, units)
+    arrays = check_arrays(codes, factors, units)
     columns = [factor.binned(factor_bins) for factor in arrays.factors]
     limit = 0.05 if reference else prune
     params = {"batch": batch, "votes": votes, "prune": limit, "factor_bins": factor_bins}
@@ -51,7 +53,7 @@ def factor_vae_score(
         return arrays.undefined("the FactorVAE score needs at least two factors that vary", **params)
     spread = np.where(varies(arrays.codes), arrays.codes.std(0, ddof=1, dtype=np.float64), 0.0)
     active = np.array([spread[unit].max() > limit for unit in arrays.units])
-    notes = scarce(arrays, columns)
+    notes = rare_value_warnings(arrays, columns)
     if pruned := np.flatnonzero(~active).tolist():
         notes.append(f"latents {pruned} do not vary by more than {limit} and cast no vote")
     if not active.any():
@@ -59,22 +61,23 @@ def factor_vae_score(
     scaled = (arrays.codes - arrays.codes.mean(0)) / np.where(spread > limit, spread, np.inf)
     held, cast = rng.integers(len(columns), size=votes + test_votes), np.empty(votes + test_votes, np.int64)
     for k, column in enumerate(columns):
-        cast[held == k] = _votes(scaled, Lookup(column), int((held == k).sum()), batch, arrays, active, rng)
-    table, right = _elect(cast, held, votes, (len(active), len(columns)))
-    parts = {"train": right[:votes].mean(), "votes": table, "active_latents": np.flatnonzero(active)}
-    parts["per_factor"] = np.array([right[votes:][held[votes:] == k].mean() for k in range(len(columns))])
-    return arrays.score(right[votes:].mean(), parts, notes, **params)
+        cast[held == k] = _votes(scaled, RowsByValue(column), int((held == k).sum()), batch, arrays, active, rng)
+    right, parts = _majority(cast, held, votes, (len(active), len(columns)))
+    return arrays.score(right.mean(), parts | {"active_latents": np.flatnonzero(active)}, notes, **params)
 
 
-def _elect(cast: Ints, held: Ints, votes: int, shape: tuple[int, int]) -> tuple[Ints, Bools]:
-    """The table of the first votes, and which votes its majorities name rightly."""
+def _majority(cast: Ints, held: Ints, votes: int, shape: tuple[int, int]) -> tuple[Bools, dict[str, Any]]:
+    """Which test votes the majorities of the first `votes` predict correctly, and the parts of the score."""
     table = np.zeros(shape, np.int64)
     np.add.at(table, (cast[:votes], held[:votes]), 1)
-    return table, table.argmax(1)[cast] == held
+    right = table.argmax(1)[cast] == held
+    test = right[votes:]
+    each = np.array([test[held[votes:] == k].mean() for k in range(shape[1])])
+    return test, {"train": right[:votes].mean(), "votes": table, "per_factor": each}
 
 
 def _votes(
-    scaled: Floats, lookup: Lookup, m: int, batch: int, arrays: Arrays, active: Floats, rng: np.random.Generator
+    scaled: Floats, lookup: RowsByValue, m: int, batch: int, arrays: Arrays, active: Floats, rng: np.random.Generator
 ) -> Ints:  # [m]
     cast = []
     for start in range(0, m, CHUNK):

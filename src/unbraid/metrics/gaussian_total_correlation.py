@@ -1,7 +1,7 @@
-"""Gaussian total correlation: how dependent the latents are, were they jointly normal. Needs no factors.
+"""Gaussian total correlation: dependence of the latents, taken as jointly normal. Needs no factors.
 
 Locatello et al., "Challenging common assumptions in the unsupervised learning of disentangled representations" (ICML
-2019): half of (sum of log variances - log determinant of the covariance), in nats; 0 where no two latents correlate.
+2019): half of (sum of log variances - log determinant of the covariance), in nats; 0 if no two latents correlate.
 """
 
 from __future__ import annotations
@@ -10,15 +10,16 @@ from typing import Any
 
 import numpy as np
 
-from unbraid.metrics.contract import Codes, Score
-from unbraid.metrics.prepare import check
+from unbraid.metrics.arrays import check_arrays
+from unbraid.metrics.contract import Codes, Score, metric
 
-SINGULAR = 1e-10  # least eigenvalue of a correlation matrix that double precision tells from 0 with room to spare
+SINGULAR = 1e-10  # a correlation matrix with a smaller eigenvalue is singular in double precision
 
 
+@metric
 def gaussian_total_correlation(codes: Codes, rng: np.random.Generator) -> Score:
-    """Total correlation of a normal distribution with the covariance of the codes; dead latents are left out."""
-    arrays = check(codes, None)
+    """Total correlation of a normal distribution with the covariance of the codes; constant latents are left out."""
+    arrays = check_arrays(codes, None)
     alive = np.flatnonzero(arrays.alive)
     params: dict[str, Any] = {"latents": alive.tolist(), "range": (0.0, float("inf"))}
     if len(alive) < 2:

@@ -1,8 +1,8 @@
-"""Average and worst-group accuracy of predictions: the mean, and the least over cells of class by nuisance.
+"""Average and worst-group accuracy of predictions, where a group is a class with a value of the nuisances.
 
-Sagawa, Koh, Hashimoto and Liang, "Distributionally robust neural networks for group shifts" (ICLR 2020). A group is a
-class together with a value of the nuisances; groups with few rows are left out of the worst, since their accuracy is
-noise. The least over values of the nuisance alone stands beside it.
+Sagawa, Koh, Hashimoto and Liang, "Distributionally robust neural networks for group shifts" (ICLR 2020). Groups with
+few rows cannot be the worst, since their accuracy is mostly noise. The lowest accuracy over values of the nuisances
+alone is given as well.
 """
 
 from __future__ import annotations
@@ -12,33 +12,35 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from unbraid.config import Count
 from unbraid.errors import UserError
-from unbraid.metrics.contract import Score
-from unbraid.metrics.prepare import Floats, Ints
+from unbraid.metrics.arrays import Floats, Ints
+from unbraid.metrics.contract import Score, metric
 
 
+@metric
 def group_accuracy(
     predicted: NDArray[Any],
     labels: NDArray[Any],
     nuisances: NDArray[Any],
     rng: np.random.Generator,
     *,
-    least: int = 50,
-    resamplings: int = 200,
+    least: Count = 50,
+    resamplings: Count = 200,
 ) -> Score:
-    """The average accuracy; parts hold the worst group's.
+    """The average accuracy; the part `worst` is the accuracy of the worst group.
 
     Takes predicted and true classes, [n], and the nuisances of the same rows, [n] or [n, m].
 
     Args:
-        least: rows that a group must have to be the worst
+        least: rows that a group needs to be considered
         resamplings: of the rows, for the intervals
     """
     predicted, labels = np.asarray(predicted), np.asarray(labels)
     nuisances = np.asarray(nuisances).reshape(len(labels), -1) if len(labels) else np.asarray(nuisances)
     if predicted.shape != labels.shape or labels.ndim != 1 or not len(labels):
         raise UserError(
-            f"predicted {predicted.shape} and labels {labels.shape} must be two equally long lists of classes"
+            f"predicted {predicted.shape} and labels {labels.shape} must be two lists of classes with the same length"
         )
     right = (predicted == labels).astype(np.float64)
     values, which = np.unique(nuisances, axis=0, return_inverse=True)
@@ -60,12 +62,12 @@ def group_accuracy(
 def _worst(
     right: Floats, labels: Any, values: Any, which: Ints, least: int, draws: list[Ints]
 ) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """The group of class and nuisances with the least accuracy, among those with enough rows."""
+    """The group with the lowest accuracy, among those with enough rows."""
     names, groups = np.unique(np.stack([labels, which], 1), axis=0, return_inverse=True)
     groups = groups.ravel()
     counts = np.bincount(groups)
     kept = np.flatnonzero(counts >= least)
-    note = f"{len(counts) - len(kept)} of {len(counts)} groups have fewer than {least} rows and are left out"
+    note = f"{len(counts) - len(kept)} of {len(counts)} groups have fewer than {least} rows and are not considered"
     notes = (note,) if len(kept) < len(counts) else ()
     if not len(kept):
         return {"worst": None}, notes

@@ -10,12 +10,13 @@ from scipy.spatial import cKDTree
 from scipy.special import digamma, xlogy
 
 from unbraid.errors import UserError
-from unbraid.metrics.prepare import Arrays, Column, Floats, Ints, quiet, varies
+from unbraid.metrics.arrays import Arrays, Column, Floats, Ints, varies
+from unbraid.metrics.fitting import no_convergence_warnings
 
 Estimator = Literal["equal", "quantile", "knn"]
 Counts = NDArray[Any]
 NEIGHBOURS = 3
-OUTLIER = 20.0  # a range of so many standard deviations is made by outliers
+OUTLIER = 20.0  # a range of more standard deviations than this is due to outliers
 
 
 def information_matrix(
@@ -31,19 +32,19 @@ def information_matrix(
 
 
 def discretise(arrays: Arrays, *, estimator: Estimator, bins: int, rng: np.random.Generator) -> list[Column]:
-    """Each unit as one label a sample: bins for a single latent, k-means cells for several."""
+    """Each unit as one label for each sample: bins for a single latent, k-means clusters for several."""
     if bins < 2 or arrays.n < bins:
         raise UserError(f"bins must be at least 2 and at most the {arrays.n} samples, not {bins}")
     return [
         Column(bin_labels(arrays.codes[:, unit[0]], estimator, bins), bins)
         if len(unit) == 1
-        else Column(_cells(arrays.codes[:, unit], bins, rng), bins)
+        else Column(_clusters(arrays.codes[:, unit], bins, rng), bins)
         for unit in arrays.units
     ]
 
 
 def bin_labels(x: Floats, estimator: Estimator, bins: int) -> Ints:  # [n] -> [n]
-    """The number of the bin, 0 .. bins - 1; a bin holds its left edge. A dead latent is all in one."""
+    """The number of the bin, 0 .. bins - 1; a bin includes its left edge. A constant latent has a single bin."""
     if not varies(x[:, None]).any():
         return np.zeros(len(x), np.int64)
     if estimator == "quantile":
@@ -73,7 +74,7 @@ def entropy(column: Column) -> float:
 def neighbour_information(x: Floats, column: Column, rng: np.random.Generator) -> float:
     """Ross (PLOS ONE 2014): real x, [n, m], against labels, from the distance to the third neighbour of the same label.
 
-    Labels with a single sample tell nothing and are left out; ties are broken by noise of 1e-10 standard deviations.
+    Labels with a single sample are left out; ties are broken by noise of 1e-10 standard deviations.
     """
     counts = np.bincount(column.values, minlength=column.size)
     rows = np.flatnonzero(counts[column.values] > 1)
@@ -81,7 +82,7 @@ def neighbour_information(x: Floats, column: Column, rng: np.random.Generator) -
         return 0.0
     x = np.asarray(x[rows] + 1e-10 * rng.standard_normal((len(rows), x.shape[1])), np.float64)
     labels, radius = column.values[rows], np.empty(len(rows))
-    slack = 8 * np.finfo(float).eps * np.abs(x).max()  # keeps the neighbour itself out whatever the rounding
+    slack = 8 * np.finfo(float).eps * np.abs(x).max()  # excludes the neighbour itself despite rounding
     k = np.minimum(NEIGHBOURS, counts[labels] - 1)
     for label in np.unique(labels):
         own = np.flatnonzero(labels == label)
@@ -106,7 +107,7 @@ def _neighbour_distance(x: Floats, k: int) -> Floats:  # [n, m] -> [n]
 
 
 def _within(x: Floats, radius: Floats) -> Ints:  # [n, m], [n] -> [n]
-    """How many rows, itself counted, lie within the radius of each."""
+    """How many rows, each one included, lie within the radius of each."""
     if x.shape[1] > 1:
         return np.asarray(cKDTree(x).query_ball_point(x, radius, p=np.inf, return_length=True))
     values = np.sort(x[:, 0])
@@ -114,8 +115,8 @@ def _within(x: Floats, radius: Floats) -> Ints:  # [n, m], [n] -> [n]
     return np.asarray(above - np.searchsorted(values, x[:, 0] - radius, side="left"))
 
 
-def cautions(arrays: Arrays, columns: tuple[Column, ...], *, estimator: Estimator, bins: int) -> list[str]:
-    """What a reader of a histogram's mutual information should know."""
+def histogram_warnings(arrays: Arrays, columns: tuple[Column, ...], *, estimator: Estimator, bins: int) -> list[str]:
+    """Warnings about mutual information that is estimated from a histogram."""
     if estimator == "knn":
         return []
     notes = []
@@ -129,12 +130,15 @@ def cautions(arrays: Arrays, columns: tuple[Column, ...], *, estimator: Estimato
         if np.log(bins) < h * 0.99:
             notes.append(
                 f"factor {kept} has {column.size} values and a latent {bins} bins: "
-                f"a perfect latent holds at most {np.log(bins) / h:.0%} of its entropy"
+                f"even a perfect latent has at most {np.log(bins) / h:.0%} of its entropy"
             )
     if estimator == "equal":
         spread = np.ptp(arrays.codes, 0) > OUTLIER * arrays.codes.std(0, dtype=np.float64)
         stretched = np.flatnonzero(spread & varies(arrays.codes))
-        notes += [f"outliers stretch the bins of latent {j}: try estimator='quantile'" for j in stretched]
+        notes += [
+            f"outliers of latent {j} leave most rows in a few bins: estimator 'quantile' is not affected"
+            for j in stretched
+        ]
     return notes
 
 
@@ -143,11 +147,11 @@ def _row_sums(counts: Counts) -> float:
     return float(xlogy(rows, rows).sum() + xlogy(columns, columns).sum())
 
 
-def _cells(x: Floats, bins: int, rng: np.random.Generator) -> Ints:
+def _clusters(x: Floats, bins: int, rng: np.random.Generator) -> Ints:
     from sklearn.cluster import KMeans
 
     scaled = (x - x.mean(0)) / np.where(varies(x), x.std(0), 1.0)
     distinct = len(np.unique(scaled, axis=0))
     cluster = KMeans(min(bins, distinct), n_init=1, max_iter=50, random_state=int(rng.integers(2**31)))
-    with quiet():
+    with no_convergence_warnings():
         return np.asarray(cluster.fit_predict(scaled), np.int64)

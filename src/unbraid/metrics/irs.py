@@ -1,12 +1,12 @@
-"""Interventional robustness score: how little a latent moves when all but its own factor are changed.
+"""Interventional robustness score: how little a latent changes when all factors but its own change.
 
 Suter, Miladinovic, Schölkopf and Bauer, "Robustly disentangled causal mechanisms" (ICML 2019). For latent i and factor
 j: over the rows that share a value of factor j, the quantile of |z_i - its mean there|; the mean of that over values,
-divided by the largest |z_i - mean z_i|, from 1. A latent takes its best factor; latents weigh by their largest
-deviation. The interventions are looked up among the rows.
+divided by the largest |z_i - mean z_i|, is subtracted from 1. Each latent takes its best factor, and is weighted by its
+largest deviation. Interventions are taken from the given rows.
 
-It lies between -1 and 1: the mean of a group may lie off the middle of all codes, and the group strays farther from
-its own mean then than any code does from the common one. Entangled codes may so score less than noise.
+It lies between -1 and 1: within a group of rows deviations are taken from the mean of that group, and can be larger
+than any deviation from the mean of all codes. Entangled codes can therefore score less than noise.
 """
 
 from __future__ import annotations
@@ -15,33 +15,35 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from unbraid.metrics.contract import Codes, Factors, Score
+from unbraid.config import Count, Share
+from unbraid.metrics.arrays import Arrays, Column, Floats, check_arrays, labelled
+from unbraid.metrics.contract import Codes, Factors, Score, metric
 from unbraid.metrics.information import bin_labels
-from unbraid.metrics.interventions import by_value, scarce
-from unbraid.metrics.prepare import Arrays, Column, Floats, check, labelled
+from unbraid.metrics.interventions import rare_value_warnings, sorted_by_value
 
 
+@metric
 def irs(
     codes: Codes,
     factors: Factors,
     rng: np.random.Generator,
     *,
-    quantile: float = 0.99,
-    factor_bins: int = 20,
+    quantile: Share = 0.99,
+    factor_bins: Count = 20,
     units: Sequence[int] | None = None,
 ) -> Score:
-    """How steady each latent is while one factor is held and the others change.
+    """How little each latent changes while one factor is held fixed and the others change.
 
     Args:
         quantile: of the deviations; 1 is the maximum of the paper
-        factor_bins: equal-width bins for every factor, as in the published tables; 0 holds each value of a discrete
-            factor apart, and cuts continuous ones at 20 quantiles
-        units: the unit that each latent belongs to; None makes each latent a unit
+        factor_bins: equal-width bins for every factor, as in the published tables; 0 keeps all values of a discrete
+            factor and cuts continuous ones at 20 quantiles
+        units: the unit that each latent belongs to; None: each latent is a unit
     """
-    arrays = check(codes, factors, units)
-    columns = [_held(factor, factor_bins) for factor in arrays.factors]
+    arrays = check_arrays(codes, factors, units)
+    columns = [_binned(factor, factor_bins) for factor in arrays.factors]
     alive = np.flatnonzero(arrays.alive)
-    notes = scarce(arrays, columns)
+    notes = rare_value_warnings(arrays, columns)
     settings = {"quantile": quantile, "factor_bins": factor_bins, "range": (-1.0, 1.0)}
     if not len(alive):
         notes.append("every latent is constant")
@@ -62,7 +64,7 @@ def irs(
     return arrays.score(value, parts, notes, **settings)
 
 
-def _held(factor: Column, bins: int) -> Column:
+def _binned(factor: Column, bins: int) -> Column:
     if not bins:
         return factor.binned(20)
     if factor.continuous:
@@ -72,7 +74,7 @@ def _held(factor: Column, bins: int) -> Column:
 
 def _deviation(column: Column, arrays: Arrays, quantile: float) -> Floats:  # [units]
     """The quantile of the deviation within each value, averaged over values."""
-    order, starts, counts = by_value(column)
+    order, starts, counts = sorted_by_value(column)
     rows = arrays.codes[order]  # [n, d]
     total = np.zeros(len(arrays.units))
     for start, count in zip(starts, counts, strict=True):

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from unbraid.metrics.arrays import Floats, as_column
 from unbraid.metrics.contract import Codes, Factors, Score
-from unbraid.metrics.prepare import Floats, as_column, quiet, split
+from unbraid.metrics.fitting import no_convergence_warnings, split_rows
 
 RESAMPLINGS = 200
 
@@ -18,11 +19,11 @@ def probe_accuracy(codes: Codes, labels: Factors, rng: np.random.Generator) -> S
     from sklearn.linear_model import LogisticRegression
 
     y = as_column(np.asarray(labels), "class").binned(10).values
-    train, test = split(len(codes), None, rng)
+    train, test = split_rows(len(codes), None, rng)
     x = _standardised(codes)
 
     def right(of: Floats) -> Floats:
-        with quiet():
+        with no_convergence_warnings():
             model = LogisticRegression(max_iter=300).fit(of[train], y[train])
         return np.asarray(model.predict(of[test]) == y[test], np.float64)
 
@@ -38,7 +39,7 @@ def explained_variance(codes: Codes, values: NDArray[Any], rng: np.random.Genera
     """The share of the variance of `values` [n, d] in held-out rows that ridge regression on codes explains, from 0."""
     from sklearn.linear_model import Ridge
 
-    train, test = split(len(codes), None, rng)
+    train, test = split_rows(len(codes), None, rng)
     x, y = _standardised(codes), np.asarray(values, np.float64)
 
     def residuals(of: Floats) -> tuple[Floats, Floats]:

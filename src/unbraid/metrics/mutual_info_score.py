@@ -1,7 +1,7 @@
 """Mutual information between latents: the mean over pairs, in nats. Needs no factors.
 
 Locatello et al., "Challenging common assumptions in the unsupervised learning of disentangled representations" (ICML
-2019): each latent in equal-width bins; 0 where latents are independent, up to the bias of the histogram.
+2019): each latent in equal-width bins; 0 for independent latents, apart from the bias of the histogram.
 """
 
 from __future__ import annotations
@@ -13,11 +13,12 @@ from typing import Any, Literal
 import numpy as np
 
 from unbraid.config import Size
-from unbraid.metrics.contract import Codes, Score
+from unbraid.metrics.arrays import check_arrays
+from unbraid.metrics.contract import Codes, Score, metric
 from unbraid.metrics.information import contingency, discretise, table_information
-from unbraid.metrics.prepare import check
 
 
+@metric
 def mutual_info_score(
     codes: Codes,
     rng: np.random.Generator,
@@ -29,14 +30,14 @@ def mutual_info_score(
     """The mean mutual information of two latents.
 
     Args:
-        bins: bins for each latent; cells for a unit of several latents
+        bins: bins for each latent; k-means clusters for a unit of several latents
         estimator: equal-width or quantile bins
-        units: the unit that each latent belongs to; None makes each latent a unit
+        units: the unit that each latent belongs to; None: each latent is a unit
     """
-    arrays = check(codes, None, units)
+    arrays = check_arrays(codes, None, units)
     params: dict[str, Any] = {"bins": bins, "estimator": estimator, "range": (0.0, float("inf"))}
     if len(arrays.units) < 2:
-        return arrays.undefined("mutual information between latents needs at least two of them", **params)
+        return arrays.undefined("mutual information between latents needs at least two latents", **params)
     cells = discretise(arrays, estimator=estimator, bins=bins, rng=rng)
     matrix = np.zeros((len(cells), len(cells)))
     for i, j in combinations(range(len(cells)), 2):

@@ -1,15 +1,26 @@
-"""Codes on a plane by t-SNE (van der Maaten and Hinton, JMLR 2008)."""
+"""Codes on a plane, by t-SNE (van der Maaten and Hinton, JMLR 2008)."""
 
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
+
+from unbraid.metrics.arrays import Floats
 
 
-def tsne_plane(codes: NDArray[np.float64], *, perplexity: float = 30.0, seed: int) -> NDArray[np.float64]:
-    """Places [n, 2] of codes [n, d], which are first brought to one scale."""
+def tsne_plane(codes: Floats, *, perplexity: float = 30.0, seed: int = 0) -> Floats:  # [n, d] -> [n, 2]
+    """Points on a plane whose neighbours are those of the codes.
+
+    Codes are divided by the largest standard deviation of a latent, so that their scale does not matter; codes that
+    do not vary stay as they are.
+
+    Args:
+        perplexity: of t-SNE: roughly, how many neighbours each point has; less than the number of rows
+        seed: of t-SNE
+    """
     from sklearn.manifold import TSNE
 
-    start = "pca" if codes.shape[1] > 1 else "random"
-    tsne = TSNE(2, perplexity=perplexity, init=start, random_state=seed, n_jobs=1)
-    return np.asarray(tsne.fit_transform(codes / codes.std(0).max()))
+    codes = np.asarray(codes, np.float64)
+    scale = codes.std(0).max()
+    start = "pca" if codes.shape[1] > 1 and scale > 0 else "random"
+    model = TSNE(2, perplexity=perplexity, init=start, random_state=seed, n_jobs=1)
+    return np.asarray(model.fit_transform(codes / (scale or 1.0)))

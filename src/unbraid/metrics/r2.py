@@ -1,7 +1,7 @@
-"""R2 of factors from latents, one latent each under the best matching, and from all latents together.
+"""R2 of predicting factors: each from one latent under the best matching, and from all latents together.
 
 Used for identifiability up to permutation (matched) and up to a linear map (all latents), as in Hyvärinen, Sasaki and
-Turner (AISTATS 2019) and Khemakhem et al. (AISTATS 2020). Held-out rows; not below 0. Labels enter by their number.
+Turner (AISTATS 2019) and Khemakhem et al. (AISTATS 2020). On held-out rows; not below 0. Labels enter as numbers.
 """
 
 from __future__ import annotations
@@ -10,32 +10,33 @@ from typing import Any, Literal
 
 import numpy as np
 
-from unbraid.metrics.contract import Codes, Factors, Score
+from unbraid.config import Count, Size
+from unbraid.metrics.arrays import Floats, Ints, check_arrays, standardised
+from unbraid.metrics.contract import Codes, Factors, Score, metric
+from unbraid.metrics.fitting import parallel, split_rows
 from unbraid.metrics.mcc import best_match
-from unbraid.metrics.prepare import Floats, Ints, check, parallel, split, varies
 
 
+@metric
 def r2(
     codes: Codes,
     factors: Factors,
     rng: np.random.Generator,
     *,
     regression: Literal["linear", "neighbours"] = "linear",
-    train: int | None = None,
-    jobs: int = 0,
+    train: Size | None = None,
+    jobs: Count = 0,
 ) -> Score:
-    """The mean over factors of R2 from the latent matched to it.
+    """The mean over factors of R2 from the latent that is matched to the factor.
 
     Args:
-        regression: a straight line, or the mean of the ten nearest training rows, which follows any curve
-        train: how many leading rows train, the others test; None draws two thirds
-        jobs: threads; 0 uses every core
+        regression: linear, or the mean of the ten nearest training rows, which can follow any curve
+        train: number of leading rows that train, the others test; None draws two thirds
+        jobs: threads; 0 uses one for each available core
     """
-    arrays = check(codes, factors)
-    rows = split(arrays.n, train, rng)
-    moving = varies(arrays.codes)
-    scale = np.where(moving, arrays.codes.std(0, dtype=np.float64), np.inf)
-    codes = (arrays.codes - arrays.codes.mean(0, dtype=np.float64)) / scale
+    arrays = check_arrays(codes, factors)
+    rows = split_rows(arrays.n, train, rng)
+    codes = standardised(arrays.codes)
     wanted = [column.values.astype(np.float64) for column in arrays.factors]
     pairs = [(codes[:, [j]], y) for j in range(codes.shape[1]) for y in wanted] + [(codes, y) for y in wanted]
     flat = parallel(lambda pair: _r2(regression, *pair, rows), pairs, jobs)

@@ -1,4 +1,4 @@
-"""Separated attribute predictability: how far the best latent of a factor predicts it ahead of the second best.
+"""Separated attribute predictability: the gap between the two latents that predict a factor best.
 
 Kumar, Sattigeri and Balakrishnan, "Variational inference of disentangled latent concepts from unlabeled observations"
 (ICLR 2018): the mean over factors of the gap between the two latents that alone predict the factor best. A classifier's
@@ -12,22 +12,14 @@ from typing import Any, Literal
 
 import numpy as np
 
+from unbraid.config import Count, Size
 from unbraid.errors import UserError
-from unbraid.metrics.contract import Codes, Factors, Score
-from unbraid.metrics.prepare import (
-    Arrays,
-    Column,
-    Floats,
-    Ints,
-    check,
-    mean_of_best_gap,
-    parallel,
-    quiet,
-    split,
-    varies,
-)
+from unbraid.metrics.arrays import Arrays, Column, Floats, Ints, check_arrays, gap_to_second, standardised, varies
+from unbraid.metrics.contract import Codes, Factors, Score, metric
+from unbraid.metrics.fitting import no_convergence_warnings, parallel, split_rows
 
 
+@metric
 def sap(
     codes: Codes,
     factors: Factors,
@@ -36,9 +28,9 @@ def sap(
     method: Literal["svm", "logistic", "correlation"] = "svm",
     ordered: Sequence[int] | None = None,
     standardise: bool = False,
-    train: int | None = None,
+    train: Size | None = None,
     units: Sequence[int] | None = None,
-    jobs: int = 0,
+    jobs: Count = 0,
 ) -> Score:
     """The gap between the two latents that each predict a factor best.
 
@@ -47,13 +39,13 @@ def sap(
             or the squared correlation with the factor's number on all rows; continuous factors take the last
         ordered: places of factors whose number is a quantity: they take the squared correlation as well
         standardise: bring every latent to mean 0 and variance 1 first; the machine depends on scale and offset
-        train: how many leading rows train, the others test; None draws two thirds
-        units: the unit that each latent belongs to; None makes each latent a unit
-        jobs: threads; 0 uses every core
+        train: number of leading rows that train, the others test; None draws two thirds
+        units: the unit that each latent belongs to; None: each latent is a unit
+        jobs: threads; 0 uses one for each available core
     """
-    arrays = check(codes, factors, units)
-    rows = split(arrays.n, train, rng)
-    scaled = _standardised(arrays.codes) if standardise else arrays.codes
+    arrays = check_arrays(codes, factors, units)
+    rows = split_rows(arrays.n, train, rng)
+    scaled = standardised(arrays.codes) if standardise else arrays.codes
     _check_places(ordered, factors, arrays)
     quantities = [c.continuous or k in (ordered or ()) for k, c in zip(arrays.kept, arrays.factors, strict=True)]
     columns = list(zip(arrays.factors, quantities, strict=True))
@@ -65,10 +57,10 @@ def sap(
             return _explained(arrays.codes[:, unit], column.values)
         return _accuracy(method, scaled[:, unit], column, rows)
 
-    with quiet():
+    with no_convergence_warnings():
         flat = parallel(predict, pairs, jobs)
     matrix = np.array(flat).reshape(len(arrays.units), len(arrays.factors))
-    gaps = mean_of_best_gap(matrix)
+    gaps = gap_to_second(matrix)
     parts = {"per_factor": gaps, "best_latent": matrix.argmax(0), "matrix": matrix}
     params = {"method": method, "ordered": list(ordered or ()), "standardise": standardise, "train": len(rows[0])}
     return arrays.score(gaps.mean(), parts, _cautions(arrays, method, standardise), **params)
@@ -83,7 +75,7 @@ def _check_places(ordered: Sequence[int] | None, factors: Factors, arrays: Array
 def _cautions(arrays: Arrays, method: str, standardise: bool) -> list[str]:
     notes = []
     if len(arrays.units) == 1:
-        notes.append("there is one latent only: its gap is taken to a latent that predicts nothing")
+        notes.append("there is only one latent: its gap is its whole score")
     if method == "svm" and not standardise and not all(column.continuous for column in arrays.factors):
         spread, centre = arrays.codes.std(0, dtype=np.float64), np.abs(arrays.codes.mean(0, dtype=np.float64))
         odd = varies(arrays.codes) & ((spread < 0.3) | (centre > 1 + spread))
@@ -93,11 +85,6 @@ def _cautions(arrays: Arrays, method: str, standardise: bool) -> list[str]:
                 "depends: try standardise=True"
             )
     return notes
-
-
-def _standardised(codes: Floats) -> Floats:
-    spread = np.where(varies(codes), codes.std(0, dtype=np.float64), np.inf)
-    return np.asarray((codes - codes.mean(0, dtype=np.float64)) / spread)
 
 
 def _accuracy(method: str, x: Floats, column: Column, rows: tuple[Ints, Ints]) -> float:

@@ -1,8 +1,7 @@
-"""Every score of one representation, with an interval and the value that shuffled codes would get."""
+"""The scores of one representation, each with an interval and its chance level."""
 
 from __future__ import annotations
 
-import ast
 import inspect
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -15,9 +14,10 @@ from typing import Any
 
 import numpy as np
 
+from unbraid import config
 from unbraid.errors import UserError, unknown
+from unbraid.metrics.arrays import Ints, check_arrays
 from unbraid.metrics.contract import Codes, Factors, Score
-from unbraid.metrics.prepare import Ints, check
 
 DEFAULT = (
     "beta_vae_score",
@@ -34,11 +34,12 @@ DEFAULT = (
     "mutual_info_score",
 )
 SAMPLING = ("beta_vae_score", "factor_vae_score")
-REFITS = 5  # bootstrap replicates of a metric that fits predictors or draws interventions
+REFITS = 5  # bootstrap samples for a metric that fits predictors or samples interventions
 LEVEL = 0.95
-ONE_REPRESENTATION = (["codes", "factors", "rng"], ["codes", "rng"])  # what a metric of the suite takes
+ONE_REPRESENTATION = (["codes", "factors", "rng"], ["codes", "rng"])  # positional arguments of a metric of the suite
 
 Metric = Callable[..., Score]
+Options = Mapping[str, Mapping[str, Any]]
 
 
 def score(
@@ -50,109 +51,144 @@ def score(
     bootstrap: int = 50,
     names: Sequence[str] | None = None,
     units: Sequence[int] | None = None,
-    options: Mapping[str, Mapping[str, Any]] | None = None,
+    options: Options | None = None,
     jobs: int = 0,
 ) -> dict[str, Score]:
-    """Scores of codes against factors, each with its interval, its null and its warnings.
+    """Scores of codes against factors, each with its interval, its chance level and its warnings.
 
     Args:
-        metrics: names of metrics on codes and factors; None takes the default suite (without factors, what needs none)
-        seed: of everything drawn
-        bootstrap: resamplings for an interval (five at most where a metric fits predictors); 0 gives no interval
+        metrics: names of metrics; None: the default suite (without factors, the metrics that need none)
+        seed: of all random numbers
+        bootstrap: bootstrap samples for an interval (five at most if a metric fits predictors); 0: no interval
         names: of the factors
-        units: the unit that each latent belongs to; None makes each latent a unit
-        options: keyword arguments for a metric, by its name
-        jobs: threads; 0 uses every core
+        units: the unit that each latent belongs to; None: each latent is a unit
+        options: keyword arguments of metrics, by the metric's name
+        jobs: threads; 0 uses one for each available core
     """
-    if isinstance(metrics, str) or seed < 0:
-        raise UserError("metrics must be a list of names, and the seed 0 or more")
-    codes = check(codes, factors, units).codes
+    codes = check_arrays(codes, factors, units).codes
     labels: Any = None if factors is None else np.asarray(factors).reshape(len(codes), -1)
-    if names is not None and len(names) != (width := 0 if labels is None else labels.shape[1]):
-        raise UserError(f"names must hold one name for each of the {width} factors, not {len(names)}")
-    asked = metrics is not None
-    if metrics is None:
-        metrics = [name for name in DEFAULT if labels is not None or not needs_factors(entry(name))]
-    if unasked := set(options or {}) - set(metrics):
-        raise UserError(f"options are given for '{unasked.pop()}', which is not among the metrics asked for")
+    _check_names(names, 0 if labels is None else labels.shape[1])
     scores = {}
-    for name in metrics:
-        given = _arguments(name, {"units": units, "jobs": jobs}, (options or {}).get(name, {}))
+    for name in _chosen(metrics, seed, options or {}, labels is not None):
+        function = metric_function(name)
+        shared = {key: value for key, value in (("units", units), ("jobs", jobs)) if key in argument_names(function)}
+        arguments = {**shared, **(options or {}).get(name, {})}
         rng = np.random.default_rng((seed, *name.encode()))
         try:
-            found = _trusted(entry(name), given, codes, labels, rng, bootstrap)
+            found = _with_interval_and_chance(function, arguments, codes, labels, rng, bootstrap)
         except UserError as error:
-            if asked:
+            if metrics is not None:
                 raise
             found = Score(float("nan"), n=len(codes), warnings=(str(error),))
-        scores[name] = _named(found, names)
+        scores[name] = _with_factor_names(found, names)
     return scores
 
 
 @cache
 def available() -> tuple[str, ...]:
-    """The metrics on codes and factors, or on codes alone."""
-    files = Path(__file__).parent.glob("*.py")
-    return tuple(sorted(path.stem for path in files if _arguments_of_entry(path) in ONE_REPRESENTATION))
+    """Names of the metrics of one representation: those on codes and factors, and those on codes alone."""
+    names = sorted(path.stem for path in Path(__file__).parent.glob("*.py"))
+    return tuple(name for name in names if _positional(_function_named(name)) in ONE_REPRESENTATION)
 
 
-def entry(name: str) -> Metric:
+def metric_function(name: str) -> Metric:
     """The function of a metric on codes and factors, or on codes alone."""
-    if name not in (known := available()):
-        raise unknown("metric", name, known)
-    return getattr(import_module(f"unbraid.metrics.{name}"), name)  # type: ignore[no-any-return]
+    function = _function_named(name)
+    if function is None or _positional(function) not in ONE_REPRESENTATION:
+        raise unknown("metric", name, available())
+    return function
 
 
-def needs_factors(fn: Metric) -> bool:
-    return "factors" in inspect.signature(fn).parameters
+entry = metric_function  # former name, for modules that have not moved yet; to be deleted with them
 
 
-def keywords(fn: Metric) -> list[str]:
-    return [p.name for p in inspect.signature(fn).parameters.values() if p.kind is p.KEYWORD_ONLY]
+def needs_factors(function: Metric) -> bool:
+    return "factors" in inspect.signature(function).parameters
 
 
-def _arguments(name: str, shared: dict[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
-    known = keywords(entry(name))
-    if strange := set(own) - set(known):
-        raise UserError(f"{name} has no argument '{strange.pop()}': it has {', '.join(known)}")
-    return {**{key: value for key, value in shared.items() if key in known}, **own}
+def argument_names(function: Metric) -> list[str]:
+    return [p.name for p in inspect.signature(function).parameters.values() if p.kind is p.KEYWORD_ONLY]
 
 
-def _trusted(
-    fn: Metric, given: dict[str, Any], codes: Codes, factors: Any, rng: np.random.Generator, bootstrap: int
+def _function_named(name: str) -> Metric | None:
+    if not (Path(__file__).parent / f"{name}.py").is_file():
+        return None
+    return getattr(import_module(f"unbraid.metrics.{name}"), name, None)
+
+
+def _positional(function: Metric | None) -> list[str]:
+    parameters = inspect.signature(function).parameters.values() if function else ()
+    return [p.name for p in parameters if p.kind is not p.KEYWORD_ONLY]
+
+
+def _chosen(metrics: Sequence[str] | None, seed: int, options: Options, with_factors: bool) -> Sequence[str]:
+    """Names of the metrics to compute; refuses what cannot be asked for before anything is computed."""
+    if seed < 0:
+        raise UserError(f"seed must be 0 or more, not {seed}")
+    if isinstance(metrics, str):
+        raise UserError(f"metrics must be a list of names, such as ['{metrics}'], not '{metrics}'")
+    if metrics is not None and not len(metrics):
+        raise UserError("metrics is an empty list: name at least one metric, or leave it out for the default suite")
+    if metrics is None:
+        metrics = [name for name in DEFAULT if with_factors or not needs_factors(metric_function(name))]
+    if unasked := set(options) - set(metrics):
+        raise UserError(f"options are given for '{unasked.pop()}', which is not among the chosen metrics")
+    for name in metrics:
+        config.check(name, config.arguments_of(metric_function(name)), dict(options.get(name, {})))
+    return metrics
+
+
+def _check_names(names: Sequence[str] | None, factors: int) -> None:
+    if names is not None and len(names) != factors:
+        raise UserError(f"names must hold one name for each of the {factors} factors, not {len(names)}")
+
+
+def _with_interval_and_chance(
+    function: Metric,
+    arguments: dict[str, Any],
+    codes: Codes,
+    factors: Any,
+    rng: np.random.Generator,
+    bootstrap: int,
 ) -> Score:
-    """The score with low, high and null filled in."""
-    if needs_factors(fn) and factors is None:
-        raise UserError(f"{fn.__name__} needs factors, and none are given")
+    """The score of a metric, with `null`, `low` and `high` filled in."""
+    if needs_factors(function) and factors is None:
+        raise UserError(f"{function.__name__} needs factors, and none are given")
     draw, own, shuffled = rng.spawn(3)
     parts = [len(codes)]  # rows are resampled within each part
-    if "train" in keywords(fn):
-        if given.get("train") is None:
+    if "train" in argument_names(function):
+        if arguments.get("train") is None:
             order = draw.permutation(len(codes))
-            codes, factors, given = codes[order], factors[order], {**given, "train": (2 * len(codes)) // 3}
-        parts = [given["train"], len(codes) - given["train"]]
+            codes, factors, arguments = codes[order], factors[order], {**arguments, "train": (2 * len(codes)) // 3}
+        parts = [arguments["train"], len(codes) - arguments["train"]]
 
     def value(c: Codes, f: Any, generator: np.random.Generator) -> Score:
-        return fn(c, f, generator, **given) if needs_factors(fn) else fn(c, generator, **given)
+        return (
+            function(c, f, generator, **arguments) if needs_factors(function) else function(c, generator, **arguments)
+        )
 
     found = value(codes, factors, own)
     if not np.isfinite(found.value):
         return found
     if found.null is None:
-        mixed = shuffled.permutation(codes) if needs_factors(fn) else shuffled.permuted(codes, axis=0)
+        mixed = shuffled.permutation(codes) if needs_factors(function) else shuffled.permuted(codes, axis=0)
         found = replace(found, null=value(mixed, factors, shuffled).value)
     if found.low is not None:
         return found
-    times = min(bootstrap, REFITS) if len(parts) > 1 or fn.__name__ in SAMPLING else bootstrap
-    replicas = []
+    times = min(bootstrap, REFITS) if len(parts) > 1 or function.__name__ in SAMPLING else bootstrap
+    replicates = []
     for _ in range(times):
         rows = _resampled(parts, draw)
-        with suppress(UserError):  # a sample that lost a rare value of a factor
-            replicas.append(value(codes[rows], None if factors is None else factors[rows], draw).value)
-    used = [r for r in replicas if np.isfinite(r)]
+        with suppress(UserError):  # the sample may lack a rare value of a factor
+            replicates.append(value(codes[rows], None if factors is None else factors[rows], draw).value)
+    return _with_interval(found, replicates, times, apart=len(parts) > 1)
+
+
+def _with_interval(found: Score, replicates: list[float], times: int, *, apart: bool) -> Score:
+    used = [value for value in replicates if np.isfinite(value)]
     low, high = _interval(found, used)
     how = f"{len(used)} bootstrap samples" if len(used) == times else f"{len(used)} of {times} bootstrap samples"
-    how += " (training and test rows apart)" if len(parts) > 1 else ""
+    how += " (training and test rows apart)" if apart else ""
     return replace(found, low=low, high=high, params={**found.params, "interval": None if low is None else how})
 
 
@@ -161,36 +197,31 @@ def _resampled(parts: list[int], rng: np.random.Generator) -> Ints:
     return np.concatenate([np.sort(rng.integers(s, s + n, n)) for s, n in zip(starts, parts, strict=True)])
 
 
-def _interval(found: Score, replicas: list[float]) -> tuple[float | None, float | None]:
-    """Percentiles of the replicates, or Student's t for a few, moved to the value.
+def _interval(found: Score, replicates: list[float]) -> tuple[float | None, float | None]:
+    """Percentiles of the replicates, or Student's t for fewer than 20, centred on the value.
 
-    Resampling adds to the bias of plug-in estimates, so the replicates' spread is kept and their centre is not.
+    Resampling adds to the bias of plug-in estimates, so that the replicates give the spread but not the centre.
     """
-    if len(replicas) < 2:
+    if len(replicates) < 2:
         return None, None
     from scipy.stats import t
 
-    if len(replicas) < 20:
-        high = float(np.std(replicas, ddof=1) * t.ppf((1 + LEVEL) / 2, len(replicas) - 1))
+    if len(replicates) < 20:
+        high = float(np.std(replicates, ddof=1) * t.ppf((1 + LEVEL) / 2, len(replicates) - 1))
         low = -high
     else:
-        spread = np.array(replicas) - np.mean(replicas)
+        spread = np.array(replicates) - np.mean(replicates)
         low, high = (float(q) for q in np.quantile(spread, [(1 - LEVEL) / 2, (1 + LEVEL) / 2]))
     least, most = found.params.get("range", (0.0, 1.0))
     return max(found.value + min(low, 0.0), least), min(found.value + max(high, 0.0), most)
 
 
-def _named(found: Score, names: Sequence[str] | None) -> Score:
-    """The factors by name instead of by number."""
+def _with_factor_names(found: Score, names: Sequence[str] | None) -> Score:
+    """The score with names of factors in place of their numbers."""
     if names is None:
         return found
-    told = tuple(re.sub(r"factor (\d+)", lambda hit: f"factor '{names[int(hit[1])]}'", text) for text in found.warnings)
+    warnings = tuple(
+        re.sub(r"factor (\d+)", lambda hit: f"factor '{names[int(hit[1])]}'", text) for text in found.warnings
+    )
     kept = [names[k] for k in found.params.get("factors", [])]
-    return replace(found, params={**found.params, "factors": kept}, warnings=told)
-
-
-def _arguments_of_entry(path: Path) -> list[str]:
-    for node in ast.parse(path.read_text()).body:
-        if isinstance(node, ast.FunctionDef) and node.name == path.stem:
-            return [argument.arg for argument in node.args.args]
-    return []
+    return replace(found, params={**found.params, "factors": kept}, warnings=warnings)

@@ -1,4 +1,4 @@
-"""Unsupervised disentanglement ranking: a model whose latents other runs find again is disentangled.
+"""Unsupervised disentanglement ranking: how well the latents of a run agree with those of other runs.
 
 Duan, Matthey, Saraiva, Watters, Burgess, Lerchner and Higgins, "Unsupervised model selection for variational
 disentangled representation learning" (ICLR 2020). For two runs, R[a, b] is how strongly latents a and b of the two are
@@ -9,38 +9,42 @@ latents of both of (largest entry)^2 / (sum of the entries); a run's score is th
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
+from dataclasses import replace
+from typing import Any, Literal
 
 import numpy as np
-from scipy.stats import t
+from scipy.stats import rankdata, t
 
+from unbraid.config import Count, Rate, Weight
 from unbraid.errors import UserError
-from unbraid.metrics.contract import Codes, Score
-from unbraid.metrics.prepare import Bools, Floats, check_codes, parallel, quiet, varies
+from unbraid.metrics.arrays import Bools, Floats, check_codes, standardised, varies
+from unbraid.metrics.contract import Codes, Score, metric
+from unbraid.metrics.fitting import no_convergence_warnings, parallel
 
 
+@metric
 def udr(
     runs: Sequence[Codes],
     rng: np.random.Generator,
     *,
     kl: Sequence[Sequence[float]] | None = None,
-    least_kl: float = 0.01,
+    least_kl: Weight = 0.01,
     method: Literal["lasso", "spearman"] = "lasso",
-    alpha: float = 0.1,
-    resamplings: int = 10,
-    jobs: int = 0,
+    alpha: Rate = 0.1,
+    resamplings: Count = 10,
+    jobs: Count = 0,
 ) -> Score:
-    """How well each run's latents are found again in the other runs; the value is the mean over runs.
+    """How well each run's latents agree with those of the other runs; the value is the mean over runs.
 
-    The first argument is the codes of the same samples under each of several runs.
+    The first argument holds the codes of the same samples by each of several runs.
 
     Args:
-        kl: mean KL divergence of each latent of each run from the prior; None takes every latent that varies
-        least_kl: latents with less than this are not informative
-        method: weights of a lasso, or rank correlation
+        kl: mean KL divergence of each latent of each run from the prior; None: every latent that varies is informative
+        least_kl: latents with a smaller KL divergence are not informative
+        method: weights of a lasso, or rank correlations
         alpha: strength of the lasso
         resamplings: of the rows, for the interval
-        jobs: threads; 0 uses every core
+        jobs: threads; 0 uses one for each available core
     """
     codes = _checked(runs, kl)
     masks = [varies(run) if kl is None else (np.asarray(kl[i]) > least_kl) & varies(run) for i, run in enumerate(codes)]
@@ -49,18 +53,14 @@ def udr(
     draws = [rng.integers(len(codes[0]), size=len(codes[0])) for _ in range(resamplings)]
     again = [_per_run(_pairwise([run[rows] for run in codes], masks, method, alpha, jobs)).mean() for rows in draws]
     reach = float(np.std(again, ddof=1) * t.ppf(0.975, len(again) - 1)) if len(again) > 1 else None
-    value, dead = float(_per_run(pairwise).mean()), [i for i, mask in enumerate(masks) if not mask.any()]
-    params = {"method": method, "alpha": alpha if method == "lasso" else None, "runs": len(codes)}
-    return Score(
-        value,
-        parts={"per_run": _per_run(pairwise).tolist(), "pairwise": pairwise.tolist()},
-        low=None if reach is None else max(value - reach, 0.0),
-        high=None if reach is None else min(value + reach, 1.0),
-        null=float(_per_run(mixed).mean()),
-        n=len(codes[0]),
-        params=params | {"interval": f"{resamplings} bootstrap samples of the rows, Student's t"},
-        warnings=(f"runs {dead} have no informative latent and score 0",) if dead else (),
-    )
+    params: dict[str, Any] = {"method": method, "alpha": alpha if method == "lasso" else None, "runs": len(codes)}
+    params |= {"interval": f"{resamplings} bootstrap samples of the rows, Student's t"}
+    dead = [i for i, mask in enumerate(masks) if not mask.any()]
+    notes = (f"runs {dead} have no informative latent and score 0",) if dead else ()
+    found = Score(float(_per_run(pairwise).mean()), null=float(_per_run(mixed).mean()), n=len(codes[0]), params=params)
+    parts = {"per_run": _per_run(pairwise).tolist(), "pairwise": pairwise.tolist()}
+    low, high = (None, None) if reach is None else (max(found.value - reach, 0.0), min(found.value + reach, 1.0))
+    return replace(found, parts=parts, low=low, high=high, warnings=notes)
 
 
 def _per_run(pairwise: Floats) -> Floats:  # [runs, runs] -> [runs]
@@ -68,8 +68,8 @@ def _per_run(pairwise: Floats) -> Floats:  # [runs, runs] -> [runs]
 
 
 def _pairwise(codes: list[Floats], masks: list[Bools], method: str, alpha: float, jobs: int) -> Floats:  # [runs, runs]
-    ranks = method == "spearman"  # symmetric, so that half of the pairs will do
-    scaled = [_standardised(run, ranks) for run in codes]
+    ranks = method == "spearman"  # symmetric: half of the pairs are enough
+    scaled = [_standardised_ranks(run) if ranks else standardised(run) for run in codes]
     pairs = [(i, j) for i in range(len(codes)) for j in range(len(codes)) if i < j or (i != j and not ranks)]
 
     def relate(pair: tuple[int, int]) -> float:
@@ -77,7 +77,7 @@ def _pairwise(codes: list[Floats], masks: list[Bools], method: str, alpha: float
         return _pair(scaled[i], scaled[j], masks[i], masks[j], method, alpha)
 
     scores = np.zeros((len(codes), len(codes)))
-    with quiet():
+    with no_convergence_warnings():
         scores[tuple(np.transpose(pairs))] = parallel(relate, pairs, jobs)
     return scores + scores.T if ranks else scores
 
@@ -87,7 +87,7 @@ def _checked(runs: Sequence[Codes], kl: Sequence[Sequence[float]] | None) -> lis
     if len(codes) < 2:
         raise UserError(f"UDR compares runs and needs at least two, not {len(codes)}")
     if len({len(run) for run in codes}) > 1:
-        raise UserError("the codes of all runs must be of the same samples, and their numbers differ")
+        raise UserError("the runs have different numbers of samples: the codes of all runs must be of the same samples")
     if kl is not None and [len(k) for k in kl] != [run.shape[1] for run in codes]:
         raise UserError("kl must hold one number for each latent of each run")
     return codes
@@ -112,9 +112,5 @@ def _pair(a: Floats, b: Floats, mask_a: Bools, mask_b: Bools, method: str, alpha
     return relation_score(relation[mask_a][:, mask_b])
 
 
-def _standardised(codes: Floats, ranks: bool) -> Floats:
-    from scipy.stats import rankdata
-
-    moving = varies(codes)
-    values = (rankdata(codes, axis=0) if ranks else codes).astype(np.float64)
-    return np.asarray((values - values.mean(0)) / np.where(moving, values.std(0), np.inf))
+def _standardised_ranks(codes: Floats) -> Floats:
+    return np.where(varies(codes), standardised(rankdata(codes, axis=0)), 0.0)

@@ -1,8 +1,8 @@
-"""Squared Wasserstein distance between two sets of codes, with the floor that sampling alone gives and the scale.
+"""Squared Wasserstein distance between two sets of codes, with the floor that is due to sampling, and the scale.
 
-W2^2 between equally many points is the least mean squared distance over one-to-one assignments; it is exact here. It is
-not 0 for two samples of one law, and it falls when codes merely shrink, so it stands beside its floor (the same between
-two halves of the first set) and the trace of the covariance: `excess` = (W2^2 - floor) / trace is what to compare.
+W2^2 between equally many points is the smallest mean squared distance over one-to-one assignments; it is exact here. It
+is not 0 for two samples of one distribution, and it falls when codes merely shrink. So compare the part `excess`,
+(W2^2 - floor) / trace, with the floor between two halves of the first set and the trace of its covariance.
 """
 
 from __future__ import annotations
@@ -12,27 +12,28 @@ from scipy.optimize import linear_sum_assignment
 from scipy.spatial.distance import cdist
 from scipy.stats import t
 
-from unbraid.config import Size
+from unbraid.config import Count, Size
 from unbraid.errors import UserError
-from unbraid.metrics.contract import Codes, Score
-from unbraid.metrics.prepare import Floats, check_codes
+from unbraid.metrics.arrays import Floats, check_codes
+from unbraid.metrics.contract import Codes, Score, metric
 
 
+@metric
 def w2(
     target: Codes,
     background: Codes,
     rng: np.random.Generator,
     *,
     batch: Size = 128,
-    batches: int = 20,
-    large: int = 2000,
+    batches: Size = 20,
+    large: Count = 2000,
 ) -> Score:
     """The mean over batches of the squared distance between codes of two sets, such as targets and backgrounds.
 
     Args:
         batch: rows of each set in a batch
-        batches: how many batches
-        large: rows of each set for one large sample; 0 leaves it out
+        batches: number of batches, at least two
+        large: rows of each set in one large sample; 0: no large sample
     """
     first, second = _checked(target, background, batch, batches)
     pooled = np.concatenate([first, second])
@@ -47,17 +48,10 @@ def w2(
     if size > batch:
         far, near = _between(first, second, size, rng), _halves(first, size, rng)
         parts |= {"large": far, "large_floor": near, "large_excess": _over(far - near, trace), "large_rows": size}
-    warning = () if trace > 0 else ("the target codes do not vary",)
-    return Score(
-        value,
-        parts=parts,
-        low=max(value - margin, 0.0),
-        high=value + margin,
-        null=null,
-        n=len(first) + len(second),
-        params={"batch": batch, "batches": batches, "squared": True, "interval": "Student's t over batches"},
-        warnings=warning,
-    )
+    notes = () if trace > 0 else ("the target codes do not vary",)
+    params = {"batch": batch, "batches": batches, "squared": True, "interval": "Student's t over batches"}
+    n = len(first) + len(second)
+    return Score(value, parts, max(value - margin, 0.0), value + margin, null, n, params, notes)
 
 
 def _checked(target: Codes, background: Codes, batch: int, batches: int) -> tuple[Floats, Floats]:

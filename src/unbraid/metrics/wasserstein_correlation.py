@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from unbraid.metrics.contract import Codes, Score
-from unbraid.metrics.prepare import check
+from unbraid.metrics.arrays import check_arrays
+from unbraid.metrics.contract import Codes, Score, metric
 
 
+@metric
 def wasserstein_correlation(codes: Codes, rng: np.random.Generator) -> Score:
-    """The squared distance, in squared units of the codes; `normalised` divides it by the total variance."""
-    arrays = check(codes, None)
+    """The squared distance, in squared units of the codes; the part `normalised` divides it by the total variance."""
+    arrays = check_arrays(codes, None)
     infinite = (0.0, float("inf"))
     if arrays.codes.shape[1] < 2 or not arrays.alive.any():
         return arrays.undefined("Wasserstein correlation needs two latents, one of which varies", range=infinite)

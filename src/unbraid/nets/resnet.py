@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Literal
 
 import torch
 from torch import Tensor, nn
 
 from unbraid.errors import UserError, unknown
+from unbraid.nets.layers import Shape, channels_last, group_norm, he_normal
 
-Trunk = Literal["conv4", "resnet10", "resnet18", "resnet34"]
-BLOCKS = {"resnet10": (1, 1, 1, 1), "resnet18": (2, 2, 2, 2), "resnet34": (3, 4, 6, 3)}  # in each of the four stages
+BLOCKS = {"resnet10": (1, 1, 1, 1), "resnet18": (2, 2, 2, 2), "resnet34": (3, 4, 6, 3)}  # of each of the four stages
 
 
-def trunk(net: str, shape: tuple[int, int, int], *, width: int) -> nn.Module:
+def encoder(net: str, shape: Shape, *, width: int) -> nn.Module:
     """Images [b, c, h, w] -> [b, 8 width].
 
     `resnet34`, `resnet18` and the small `resnet10` are those of He et al. 2016 (arXiv:1512.03385, table 1) with a stem
@@ -28,20 +27,20 @@ def trunk(net: str, shape: tuple[int, int, int], *, width: int) -> nn.Module:
     if min(shape[1:]) < 8 or width < 1:
         raise UserError(f"{net} needs images of 8 pixels or more and a width of 1 or more, not {shape} and {width}")
     layers = _conv4(shape, width) if net == "conv4" else _resnet(shape[0], BLOCKS[net], width)
-    return nn.Sequential(*layers).to(memory_format=torch.channels_last)  # type: ignore[call-overload, no-any-return]
+    return channels_last(nn.Sequential(*layers))
 
 
-def _conv4(shape: tuple[int, int, int], width: int) -> list[nn.Module]:
+def _conv4(shape: Shape, width: int) -> list[nn.Module]:
     channels, height, across = [shape[0], width, 2 * width, 4 * width, 8 * width], *shape[1:]
     layers: list[nn.Module] = []
     for before, after in pairwise(channels):
-        layers += [_keeping_scale(nn.Conv2d(before, after, 3, 2, 1)), nn.ReLU()]
+        layers += [he_normal(nn.Conv2d(before, after, 3, 2, 1)), nn.ReLU()]
         height, across = -(-height // 2), -(-across // 2)
     return [*layers, nn.Flatten(), nn.Linear(8 * width * height * across, 8 * width)]
 
 
 def _resnet(channels: int, blocks: tuple[int, ...], width: int) -> list[nn.Module]:
-    layers: list[nn.Module] = [nn.Conv2d(channels, width, 3, 1, 1, bias=False), _normalise(width), nn.ReLU()]
+    layers: list[nn.Module] = [nn.Conv2d(channels, width, 3, 1, 1, bias=False), group_norm(width), nn.ReLU()]
     before = width
     for stage, count in enumerate(blocks):
         for place in range(count):
@@ -58,28 +57,17 @@ class Residual(nn.Module):
         super().__init__()
         self.body = nn.Sequential(
             nn.Conv2d(before, after, 3, stride, 1, bias=False),
-            _normalise(after),
+            group_norm(after),
             nn.ReLU(),
             nn.Conv2d(after, after, 3, 1, 1, bias=False),
-            _normalise(after),
+            group_norm(after),
         )
         changes = stride > 1 or before != after
         self.shortcut = (
-            nn.Sequential(nn.Conv2d(before, after, 1, stride, bias=False), _normalise(after))
+            nn.Sequential(nn.Conv2d(before, after, 1, stride, bias=False), group_norm(after))
             if changes
             else nn.Identity()
         )
 
     def forward(self, x: Tensor) -> Tensor:
         return torch.relu(self.shortcut(x) + self.body(x))
-
-
-def _keeping_scale(layer: nn.Conv2d) -> nn.Conv2d:
-    """Weights under which rectified signals neither grow nor fade (He et al. 2015, arXiv:1502.01852)."""
-    nn.init.kaiming_normal_(layer.weight, nonlinearity="relu")
-    return layer
-
-
-def _normalise(channels: int) -> nn.Module:
-    groups = next(groups for groups in range(max(1, channels // 8), 0, -1) if channels % groups == 0)
-    return nn.GroupNorm(groups, channels)

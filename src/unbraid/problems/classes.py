@@ -114,7 +114,7 @@ def _swapped(trained: Trained, codes: Codes, rng: np.random.Generator) -> Pictur
 
     from unbraid.encode import to_bytes
     from unbraid.maths import gaussian
-    from unbraid.maths.exchange import alike, swap
+    from unbraid.maths.exchange import swap, unchanged
 
     method, table, rows = trained.method, trained.table, trained.examples
     if "Pairs" not in table.gives:
@@ -125,7 +125,7 @@ def _swapped(trained: Trained, codes: Codes, rng: np.random.Generator) -> Pictur
     p, n = blocks["p"], blocks["n"]
     posterior = method.posterior(x).get("n", (n, torch.zeros_like(n)))
     (mu1, mu2), (log_var1, log_var2) = (part.chunk(2) for part in posterior)
-    same = alike(gaussian.kl(mu1, log_var1, mu2, log_var2), torch.from_numpy(k).to(n.device), 1.0)
+    same = unchanged(gaussian.kl(mu1, log_var1, mu2, log_var2), torch.from_numpy(k).to(n.device), 1.0)
     whole = torch.ones(len(rows), p.shape[1], dtype=torch.bool, device=p.device)
 
     def random(block: str) -> Tensor:

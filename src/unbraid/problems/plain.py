@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -41,7 +42,7 @@ class Plain(Problem):
         """The metrics on codes and factors, or on codes alone."""
 
         def task(name: str) -> Task:
-            return Task(name, "", lambda **options: take(codes, name, seed=seed, jobs=jobs, **options))
+            return Task(name, "", lambda **o: take(codes, [name], seed=seed, options={name: o}, jobs=jobs)[name])
 
         return {name: task(name) for name in available()}
 
@@ -59,28 +60,27 @@ class Plain(Problem):
 
 def take(
     codes: Codes,
-    metric: str,
+    metrics: Sequence[str] | None,
     *,
     seed: int,
-    jobs: int = 0,
+    options: Mapping[str, Mapping[str, Any]],
     block: str | None = None,
     bootstrap: int = 50,
-    **options: Any,
-) -> Score:
-    """A metric of one block of the codes, the first unless it is named."""
-    name = codes.first if block is None else block
-    found = score(
-        codes.blocks[name].codes,
+    jobs: int = 0,
+) -> dict[str, Score]:
+    """Metrics of one block of the codes, the first unless it is named; None takes the default suite."""
+    of = codes.blocks[codes.first if block is None else block]
+    return score(
+        of.codes,
         codes.factors if codes.factors.shape[1] else None,
-        metrics=[metric],
+        metrics=metrics,
         seed=seed,
         bootstrap=bootstrap,
         names=codes.factor_names or None,
-        units=None if (units := codes.blocks[name].units) is None else units.tolist(),
-        options={metric: options},
+        units=None if of.units is None else of.units.tolist(),
+        options=options,
         jobs=jobs,
     )
-    return found[metric]
 
 
 def _drawn(trained: Trained, codes: Codes) -> Pictures:

@@ -96,11 +96,11 @@ def _scores(scores: dict[str, dict[str, Any]], codes: Codes) -> str:
         "<h2>Scores</h2><table><tr><th>metric</th><th>value</th><th>95 % interval</th><th>by chance</th>"
         f"<th>what it says</th></tr>{''.join(rows)}</table>"
         f'<p class="note">From the codes of {n:,} images. "By chance" is the same metric when the codes are shuffled '
-        f"against the factors.</p>{beware}" + _information(scores, codes) + _importance(scores)
+        f"against the factors.</p>{beware}" + _information(scores, codes) + _importance(scores, codes)
     )
 
 
-def _importance(scores: dict[str, dict[str, Any]]) -> str:
+def _importance(scores: dict[str, dict[str, Any]], codes: Codes) -> str:
     """How much a predictor of each factor uses each latent: the matrix that DCI is made of."""
     if "dci" not in scores or not isinstance((matrix := scores["dci"]["parts"].get("importance")), list):
         return ""
@@ -108,14 +108,14 @@ def _importance(scores: dict[str, dict[str, Any]]) -> str:
     factors = [str(name) for name in scores["dci"]["params"].get("factors", range(values.shape[1]))]
     return (
         "<h2>What predicts each factor</h2>"
-        + svg.heat_map(values, _rows(scores["dci"], len(values)), factors, "importance")
+        + svg.heat_map(values, _rows(scores["dci"], codes, len(values)), factors, "importance")
         + '<p class="note">Importance of each latent, or feature, for a predictor of each factor: '
         "what DCI is made of.</p>"
     )
 
 
-def _rows(score: dict[str, Any], count: int) -> list[str]:
-    return [f"{score['params'].get('block', 'z')}{i}" for i in range(count)]
+def _rows(score: dict[str, Any], codes: Codes, count: int) -> list[str]:
+    return [f"{score['params'].get('block', codes.first)}{i}" for i in range(count)]
 
 
 def _information(scores: dict[str, dict[str, Any]], codes: Codes) -> str:
@@ -124,7 +124,7 @@ def _information(scores: dict[str, dict[str, Any]], codes: Codes) -> str:
         return ""
     return (
         "<h2>What each latent knows of each factor</h2>"
-        + svg.heat_map(matrix, _rows(scores["mig"], len(matrix)), factors, "nats")
+        + svg.heat_map(matrix, _rows(scores["mig"], codes, len(matrix)), factors, "nats")
         + '<p class="note">Mutual information in nats. A disentangled code has one dark cell in each column, '
         "each in a row of its own.</p>"
     )

@@ -1,5 +1,6 @@
 """Studies: many runs from one Python file, on one machine or on a cluster, and their scores as one table."""
 
-from unbraid.study.plan import Evaluation, Study, chain, product, zipped
+from unbraid.study.evaluation import Evaluation
+from unbraid.study.plan import Study, chain, product, zipped
 
 __all__ = ["Evaluation", "Study", "chain", "product", "zipped"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -18,6 +19,7 @@ from unbraid.train.run import commit, write
 Verdict = Literal["shown", "not shown", "unclear"]
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 INDEX = "# What we found"
+MARKS: dict[Verdict, str] = {"shown": "\U0001f7e2", "not shown": "\U0001f534", "unclear": "\U0001f7e1"}
 Numbers = NDArray[np.float64]  # [seeds]
 
 
@@ -33,6 +35,9 @@ class Claim:
     seeds: int
     verdict: Verdict
     note: str = ""  # why it failed or cannot be told, where it did
+    decides: str = ""  # the margin that decides, in words
+    count: str = ""  # in how many seeds an unclear claim goes the paper's way
+    before: Verdict | None = None  # under an earlier rule, where that was changed after results had been seen
 
 
 @dataclass(frozen=True)
@@ -157,12 +162,10 @@ def _page(record: Record, begun: Sequence[str]) -> str:
         "## Claims",
         "",
     ]
-    header = ["id", "the paper", "here", "interval", "seeds", "verdict"]
-    rows = [
-        [c.id, c.paper, c.ours + (f". {c.note.strip()}" if c.note else ""), _interval(c), c.seeds, f"**{c.verdict}**"]
-        for c in record.claims
-    ]
-    lines += _markdown(header, rows)
+    rows = [[f"[{c.id}](#{_anchor(c.id)})", c.paper, f"{MARKS[c.verdict]} **{c.verdict}**"] for c in record.claims]
+    lines += _markdown(["claim", "the paper", "here"], rows)
+    for claim in record.claims:
+        lines += ["", *_details(claim)]
     for table in record.tables:
         lines += ["", f"## {table.title}", "", *_markdown(table.columns, table.rows)]
         lines += ["", table.note] if table.note else []
@@ -171,13 +174,37 @@ def _page(record: Record, begun: Sequence[str]) -> str:
     return "\n".join(lines) + "\n"
 
 
+def _details(claim: Claim) -> list[str]:
+    """What was measured for a claim, and what decides it."""
+    what = f" of: {claim.decides}" if claim.decides else ""
+    told = [
+        f"### {claim.id}",
+        "",
+        f"{MARKS[claim.verdict]} **{claim.verdict}**. The paper: {claim.paper}.",
+        "",
+        f"Here: {claim.ours}.",
+        "",
+        f"Interval {_interval(claim)}{what}; seeds: {claim.seeds}." if _interval(claim) else f"Seeds: {claim.seeds}.",
+    ]
+    told += ["", f"{claim.count[:1].upper()}{claim.count[1:]}."] if claim.count else []
+    told += ["", f"By the rule before results were seen: {claim.before}."] if claim.before else []
+    return told + (["", claim.note.strip()] if claim.note else [])
+
+
+def _anchor(id: str) -> str:
+    """As pages on the web derive it from a heading."""
+    return re.sub(r"[^\w\- ]", "", id.lower()).replace(" ", "-")
+
+
 def _begun(commits: Sequence[str]) -> str:
     others = [name for name in commits if name != commit()]
     return f" from runs begun at {', '.join(f'`{name}`' for name in others)}" if others else ""
 
 
 def _interval(claim: Claim) -> str:
-    return "" if claim.low is None or claim.high is None else f"{claim.low:.3g} to {claim.high:.3g}"
+    bounds = (claim.low, claim.high)
+    known = all(bound is not None and math.isfinite(bound) for bound in bounds)
+    return f"{claim.low:.3g} to {claim.high:.3g}" if known else ""
 
 
 def _markdown(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> list[str]:

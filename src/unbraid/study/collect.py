@@ -4,7 +4,7 @@ run, method, data, seed, steps, batch       what was run
 objective                                   method, with its arguments in words that vary: 'dip_vae dip_variant=ii'
 strength, strength_name                     the one number among the method's arguments that varies, if it is one
 setting                                     all arguments of the method that vary: 'dip_variant=ii, lambda_od=5.0'
-one column for each argument                of methods, data sets and samplers; empty where a run has none
+one column for each argument                of methods, data sets and samplers, and decay; empty where a run has none
 metric, value, low, high, null              'mig'; parts as 'dci.completeness'; quantities of evaluation.json as
                                             'elbo', 'total_correlation.sampled'; costs as 'seconds.train'
 """
@@ -117,6 +117,7 @@ def _described(config: dict[str, Any], varying: list[str]) -> dict[str, Any]:
     words = [name for name in varying if name not in numbers]
     known = {name: config[name] for name in ("method", "data", "seed", "steps", "batch")}
     arguments = {**config["data_arguments"], **config["sampling"], **own}
+    arguments |= {"decay": config["decay"]} if config.get("decay") else {}
     return {
         **{name if name not in FIRST + LAST else f"argument.{name}": value for name, value in arguments.items()},
         **known,

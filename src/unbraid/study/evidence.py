@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from unbraid.metrics.suite import available, entry, needs_factors
+from unbraid.metrics.suite import available, metric_function, needs_factors
 from unbraid.study.analyse import with_efficiency
 from unbraid.study.collect import collect, wide
 from unbraid.study.udr import with_udr
@@ -42,7 +42,7 @@ def gather(folder: Path) -> Evidence:
     known = set(available())
     scores = [name for name in tidy["metric"].unique() if name.partition(":")[0] in known]
     labels = [name for name in scores if name.partition(":")[0] == "downstream"]
-    free = [name for name in scores if not needs_factors(entry(name.partition(":")[0]))]
+    free = [name for name in scores if not needs_factors(metric_function(name.partition(":")[0]))]
     table = wide(tidy)
     pooled = _pooled(table, set(tidy["metric"]))
     table = with_udr(table, folder)

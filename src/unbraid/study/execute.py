@@ -75,7 +75,7 @@ def work(given: dict[str, Any], tell: Tell) -> dict[str, Any]:
     try:
         if not _may_begin(job, store):
             return {"status": "busy"}
-        with store.workspace(job.name, *([job.plan.start] if job.plan.start else [])) as folder:
+        with store.workspace(job.name, *([job.plan.start_from] if job.plan.start_from else [])) as folder:
             _perform(job, folder, given["device"], given["threads"], tell)
     except Busy:
         return {"status": "busy"}
@@ -88,7 +88,7 @@ def work(given: dict[str, Any], tell: Tell) -> dict[str, Any]:
 
 def _may_begin(job: Job, store: Store) -> bool:
     """Whether the run whose weights it begins with, if there is one, is there."""
-    start = job.plan.start
+    start = job.plan.start_from
     if start is None or start in store.read_all("evaluation.json"):
         return True
     if start in store.read_all("failed.json"):
@@ -122,8 +122,9 @@ def _perform(job: Job, folder: Path, device: str, threads: int, tell: Tell) -> N
         steps=plan.steps,
         batch=plan.batch,
         seed=plan.seed,
+        decay=plan.decay,
         sampling=plan.sampling,
-        start=None if plan.start is None else str(folder / plan.start),
+        start_from=None if plan.start_from is None else str(folder / plan.start_from),
         out=str(folder),
         device=device,
         threads=threads,

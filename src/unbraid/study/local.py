@@ -27,10 +27,6 @@ PATIENCE = 60.0  # seconds that a worker has to save its state when all is to st
 Task = dict[str, Any]
 
 
-def cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
 class Worker:
     """A process with its messages coming into the pool's inbox; None says that it has ended."""
 

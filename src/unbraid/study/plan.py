@@ -10,7 +10,6 @@ study = Study(runs=runs, metrics=["mig", "dci"])
 from __future__ import annotations
 
 import itertools
-import json
 import runpy
 import traceback
 from collections.abc import Iterable, Mapping, Sequence
@@ -22,14 +21,15 @@ from typing import Any
 from unbraid import catalogue
 from unbraid.config import Argument
 from unbraid.errors import UserError, unknown
-from unbraid.evaluate import check_metrics
 from unbraid.metrics.suite import DEFAULT
+from unbraid.study.evaluation import Evaluation
 from unbraid.train.run import Plan
 
-Point = dict[str, Any]  # the keyword arguments of one run: method, data, steps, batch, seed, and those of each;
-# also `label` (its name in tables), `evaluation` (an Evaluation of its own) and `start` (warm start, see Study)
-OF_RUNS = ("label", "evaluation", "start")  # keys of a point that are no arguments
-TRAINING = {"steps": 1, "batch": 1, "seed": 0}  # arguments of `fit` that a study may set, and the least value of each
+Point = dict[str, Any]  # the keyword arguments of one run: method, data, steps, batch, seed, decay, and those of each;
+# also `label` (its name in tables), `evaluation` (an Evaluation of its own) and `start_from` (see Study)
+OF_RUNS = ("label", "evaluation", "start_from")  # keys of a point that are no arguments
+# arguments of `fit` that a study may set, and the least value of each
+TRAINING = {"steps": 1, "batch": 1, "seed": 0, "decay": 0.0}
 
 
 def product(*parts: Sequence[Point], **axes: Any) -> list[Point]:
@@ -52,43 +52,6 @@ def chain(*parts: Sequence[Point]) -> list[Point]:
     return [point for part in parts for point in part]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Evaluation:
-    """How runs are evaluated.
-
-    Args:
-        metrics: names, or a dictionary from name to options; any score that a run can have may be named (evaluate.py);
-            'downstream:gbt' is the metric 'downstream' under a name of its own
-        points: rows to encode for the scores
-        bootstrap: resamplings for the interval of one run's score; a study has its seeds for that
-        measures: functions of your own, as 'file.py:name' beside the study file, called with (run, method, data,
-            codes); what they give, in JSON types, is kept in evaluation.json
-    """
-
-    metrics: Sequence[str] | Mapping[str, Mapping[str, Any]] = field(default=DEFAULT)
-    points: int = 10_000
-    bootstrap: int = 0
-    measures: Sequence[str] = ()
-
-    def resolved(self, folder: Path) -> dict[str, Any]:
-        """In plain JSON types, checked; `folder` is where the files of measures are."""
-        if isinstance(self.metrics, str):
-            raise UserError(f"metrics must be a list of names, not the word '{self.metrics}'")
-        given = self.metrics if isinstance(self.metrics, Mapping) else {name: {} for name in self.metrics}
-        for label, options in given.items():
-            if not isinstance(options, Mapping):
-                raise UserError(f"the options of {label} must be a dictionary, {{}} for none, not {options!r}")
-        check_metrics(given)
-        measures = [str(folder / spec) if ".py:" in spec else spec for spec in self.measures]
-        plain = {
-            "points": self.points,
-            "bootstrap": self.bootstrap,
-            "metrics": {label: dict(options) for label, options in given.items()},
-            **({"measures": measures} if measures else {}),
-        }
-        return json.loads(json.dumps(plain))  # type: ignore[no-any-return]  # as it will be read again: lists, not tuples
-
-
 @dataclass(frozen=True)
 class Job:
     """One run of a study: what decides its weights, and how it is evaluated."""
@@ -106,6 +69,7 @@ class Job:
         """Everything that was or could have been set, in one dictionary."""
         plan = self.plan
         own = {"method": plan.method, "data": plan.data, "steps": plan.steps, "batch": plan.batch, "seed": plan.seed}
+        own |= {"decay": plan.decay}
         return {**plan.data_arguments, **plan.sampling, **plan.arguments, **own}
 
     def as_dict(self) -> dict[str, Any]:
@@ -122,7 +86,7 @@ class Study:
 
     Args:
         runs: keyword arguments of each run, from product, zipped and chain. A run whose arguments hold
-            `start={"steps": 2500}` begins with the weights of another run of the study: the same one but for these
+            `start_from={"steps": 2500}` begins with the weights of another run of the study: the same one but for these
         metrics: see Evaluation; this and the next three are for runs that have no `evaluation` of their own
         points: see Evaluation
         bootstrap: see Evaluation
@@ -141,9 +105,6 @@ class Study:
         Args:
             folder: where the files of measures are; the working directory unless given
         """
-        own = Evaluation(metrics=self.metrics, points=self.points, bootstrap=self.bootstrap, measures=self.measures)
-        if not self.runs:
-            raise UserError("the study has no runs")
         resolved: dict[int, dict[str, Any]] = {}
 
         def evaluated(given: Evaluation) -> dict[str, Any]:
@@ -151,7 +112,10 @@ class Study:
                 resolved[id(given)] = given.resolved(folder or Path.cwd())
             return resolved[id(given)]
 
+        own = Evaluation(metrics=self.metrics, points=self.points, bootstrap=self.bootstrap, measures=self.measures)
         default = evaluated(own)  # checked even where every run has its own
+        if not self.runs:
+            raise UserError("the study has no runs")
         jobs = [
             Job(resolve(p), evaluated(p["evaluation"]) if "evaluation" in p else default, str(p.get("label", "")))
             for p in map(_point, self.runs)
@@ -159,8 +123,10 @@ class Study:
         _refuse_repeated(jobs, self.runs)
         names = {job.name for job in jobs}
         for job in jobs:
-            if job.plan.start not in (None, *names):
-                raise UserError(f"{job.name} begins with the weights of {job.plan.start}, which is no run of the study")
+            if job.plan.start_from not in (None, *names):
+                raise UserError(
+                    f"{job.name} begins with the weights of {job.plan.start_from}, which is no run of the study"
+                )
         return jobs
 
 
@@ -244,11 +210,11 @@ def resolve(point: Point) -> Plan:
             raise UserError(f"{name} must be at least {least}, and is {training[name]}")
     _check_kind(data, method, sampling)
     plan = Plan(method.name, arguments, data.name, own, sampling, **training)
-    if "start" not in point:
+    if "start_from" not in point:
         return plan
-    changes = _point(point["start"])
-    first = resolve({name: value for name, value in point.items() if name != "start"} | changes)
-    return replace(plan, start=first.name)
+    changes = _point(point["start_from"])
+    first = resolve({name: value for name, value in point.items() if name != "start_from"} | changes)
+    return replace(plan, start_from=first.name)
 
 
 def _check_kind(data: catalogue.Entry, method: catalogue.Entry, sampling: dict[str, Any]) -> None:
@@ -279,7 +245,7 @@ def _lists(parts: tuple[Sequence[Point], ...], axes: dict[str, Any]) -> list[lis
 
 
 def _values(given: Any) -> list[Any]:
-    return list(given) if isinstance(given, Iterable) and not isinstance(given, str) else [given]
+    return list(given) if isinstance(given, Iterable) and not isinstance(given, str | Mapping) else [given]
 
 
 def _merged(points: Iterable[Point]) -> Point:

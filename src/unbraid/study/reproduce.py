@@ -22,7 +22,8 @@ import numpy as np
 from unbraid.data.io.paths import data_root
 from unbraid.errors import UserError
 from unbraid.study.claims import Numbers, Record, publish
-from unbraid.study.plan import Evaluation, Job, Point, Study
+from unbraid.study.evaluation import Evaluation
+from unbraid.study.plan import Job, Point, Study
 from unbraid.study.run import Resources, pending, run_jobs
 from unbraid.study.store import open_store
 from unbraid.train.run import Run
@@ -43,6 +44,19 @@ class Result:
     measures: dict[str, Any]
     seconds: float  # of one core, in training and evaluation
     path: Path
+
+    def value(self, *path: str) -> float:
+        """What stands at the end of a path of keys, the first where it is a list; NaN where nothing does.
+
+        The path begins with the name of a score or of a measure; a score by itself is its value.
+        """
+        value: Any = {**self.measures, **self.scores}
+        for step in path:
+            value = value.get(step) if isinstance(value, Mapping) else None
+        if isinstance(value, Mapping):
+            value = value.get("value")
+        value = value[0] if isinstance(value, list) and value else value
+        return float("nan") if value is None else float(value)
 
 
 class Results(Sequence[Result]):
@@ -70,24 +84,11 @@ class Results(Sequence[Result]):
         return Results([r for r in self if all(has(r, name, value) for name, value in wanted.items())])
 
     def values(self, *path: str) -> Numbers:
-        """One number of each run: what stands at the end of a path of keys, the first where it is a list.
-
-        The path begins with the name of a score or of a measure; a score by itself is its value.
-        """
-        return np.array([_number({**r.measures, **r.scores}, path) for r in self])
+        """One number of each run, by a path of keys: see Result.value."""
+        return np.array([result.value(*path) for result in self])
 
     def labels(self, **wanted: Any) -> list[str]:
         return list(dict.fromkeys(r.label for r in self.where(**wanted)))
-
-
-def _number(known: Mapping[str, Any], path: tuple[str, ...]) -> float:
-    value: Any = known
-    for step in path:
-        value = value.get(step) if isinstance(value, Mapping) else None
-    if isinstance(value, Mapping):
-        value = value.get("value")
-    value = value[0] if isinstance(value, list) and value else value
-    return float("nan") if value is None else float(value)
 
 
 @dataclass(frozen=True)
@@ -151,7 +152,7 @@ def _result(job: Job, path: Path, evaluation: dict[str, Any]) -> Result:
         data=job.plan.data,
         seed=job.plan.seed,
         steps=job.plan.steps,
-        arguments={**job.arguments, "start": job.plan.start},
+        arguments={**job.arguments, "start_from": job.plan.start_from},
         scores=Run(path).scores(),
         measures=evaluation.get("measures", {}),
         seconds=sum(value or 0.0 for value in evaluation["seconds"].values()),
@@ -171,11 +172,12 @@ def commits(found: Sequence[Result]) -> list[str]:
 
 
 def read_notes(path: Path) -> dict[str, str]:
-    """The text under each heading '## name' of a file, in one line each; '' is the text before the first."""
+    """The text under each heading '## name' of a file, in one line; '' holds the paragraphs before the first one."""
     text = path.read_text() if path.exists() else ""
-    parts = re.split(r"^## +(.+)$", text, flags=re.MULTILINE)
-    lines = {"": parts[0], **dict(zip(parts[1::2], parts[2::2], strict=True))}
-    return {name.strip(): " ".join(part.split()) for name, part in lines.items()}
+    about, *parts = re.split(r"^## +(.+)$", text, flags=re.MULTILINE)
+    paragraphs = "\n\n".join(" ".join(part.split()) for part in re.split(r"\n\s*\n", about.strip()))
+    notes = {name.strip(): " ".join(part.split()) for name, part in zip(parts[::2], parts[1::2], strict=True)}
+    return {"": paragraphs, **notes}
 
 
 def smaller(study: Study) -> Study:
@@ -185,7 +187,7 @@ def smaller(study: Study) -> Study:
         steps = {"steps": min(QUICK_STEPS, point.get("steps", QUICK_STEPS))}
         given = point.get("evaluation")
         few = {"evaluation": replace(given, points=min(QUICK_POINTS, given.points))} if given else {}
-        start = {"start": {**point["start"], **steps}} if "start" in point else {}
+        start = {"start_from": {**point["start_from"], **steps}} if "start_from" in point else {}
         return {**point, **steps, **few, **start}
 
     first: dict[str, Point] = {}

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from unbraid import machine
 from unbraid.errors import UserError
 from unbraid.study import cluster, local
 from unbraid.study.execute import record_failure, states, task
@@ -47,7 +48,7 @@ class Resources:
     @property
     def at_once(self) -> int:
         """Runs at a time on this machine."""
-        return self.workers or max(1, local.cores() // self.threads)
+        return self.workers or max(1, machine.cores() // self.threads)
 
 
 def pending(jobs: Sequence[Job], out: str, *, retry_failed: bool = False, limit: int | None = None) -> list[Job]:

@@ -19,10 +19,12 @@ import torch
 from torch import Tensor
 
 from unbraid import machine
+from unbraid.config import Share
 from unbraid.data.batch import Batch
 from unbraid.data.samplers import sampler
 from unbraid.data.table import Table
 from unbraid.errors import UserError
+from unbraid.maths.schedule import falling
 from unbraid.methods.contract import Group, Method
 from unbraid.train.checkpoint import load_state, load_weights, save_state, save_weights
 from unbraid.train.history import History
@@ -39,8 +41,9 @@ def fit(
     steps: int = 10_000,
     batch: int = 64,
     seed: int = 0,
+    decay: Share = 0.0,
     sampling: dict[str, Any] | None = None,
-    start: str | None = None,
+    start_from: str | None = None,
     out: str = "runs",
     device: str = "cpu",
     threads: int | None = None,
@@ -57,8 +60,9 @@ def fit(
         steps: number of batches drawn
         batch: samples in a batch
         seed: of initial weights, batches and noise
+        decay: share of the steps, at the end, over which every learning rate falls linearly to 1 % of it
         sampling: keyword arguments of the batch kind's sampler
-        start: directory of a finished run of the same method, whose weights it begins with instead of random ones
+        start_from: directory of a finished run of the same method, whose weights it begins with instead of random ones
         out: folder for the run's directory
         device: cpu, cuda, or any other that torch knows
         threads: cores to use; all of them unless given
@@ -66,26 +70,26 @@ def fit(
         show: show a progress bar
         watch: called now and then with the number of steps done and the loss terms
     """
-    steps, batch, seed = int(steps), int(batch), int(seed)  # of numpy, perhaps
+    steps, batch, seed, decay = int(steps), int(batch), int(seed), float(decay)  # of numpy, perhaps
+    _check_arguments(steps, decay, threads, out)
     draw = sampler(data, method.batch_kind, batch=batch, seed=seed, **(sampling or {}))
-    if steps < 1:
-        raise UserError(f"training needs at least one step, not {steps}")
-    if threads is not None and threads < 1:
-        raise UserError(f"training needs at least one thread, not {threads}")
     where = _device(device)
     draw(0)  # what cannot be drawn is refused before anything is written
-    name = type(method).__module__.rpartition(".")[2]
-    if start is not None:
-        load_weights(method, Run(start).path)
-    begun = None if start is None else Path(start).name
-    plan = Plan(name, method.arguments, data.name, data.arguments, sampling or {}, steps, batch, seed, begun)
-    run = Run.create(out, plan, spec=asdict(data.spec), start=_digest(method))
-    _check_same_data(run, data)
-    if run.config["start"] != _digest(method):
-        raise UserError(
-            f"{run.path} began from other weights than this method has: build the method anew, "
-            "with the seed of the run, or choose another folder"
-        )
+    if start_from is not None:
+        load_weights(method, _started(start_from, out).path)
+    plan = Plan(
+        method=type(method).__module__.rpartition(".")[2],
+        arguments=method.arguments,
+        data=data.name,
+        data_arguments=data.arguments,
+        sampling=sampling or {},
+        steps=steps,
+        batch=batch,
+        seed=seed,
+        start_from=None if start_from is None else Path(start_from).name,
+        decay=decay,
+    )
+    run = _created(out, plan, method, data)
     machine.prepare_memory()
     if threads:
         torch.set_num_threads(threads)
@@ -102,6 +106,38 @@ def fit(
                 _train(method, draw, run, plan, save_every, progress)
     method.eval()
     return run
+
+
+def _check_arguments(steps: int, decay: float, threads: int | None, out: str) -> None:
+    if not str(out):
+        raise UserError("the folder for the run has an empty name: leave --out out for 'runs'")
+    if steps < 1:
+        raise UserError(f"training needs at least one step, not {steps}")
+    if not 0 <= decay <= 1:
+        raise UserError(f"decay is the share of the steps over which learning rates fall, from 0 to 1, not {decay}")
+    if threads is not None and threads < 1:
+        raise UserError(f"training needs at least one thread, not {threads}")
+
+
+def _created(out: str, plan: Plan, method: Method[Any], data: Table) -> Run:
+    """The run's directory; what it holds must be of the same data and of the same first weights."""
+    run = Run.create(out, plan, spec=asdict(data.spec), start=_digest(method))
+    _check_same_data(run, data)
+    if run.config["start"] != _digest(method):
+        raise UserError(
+            f"{run.path} began from other weights than this method has: build the method anew, "
+            "with the seed of the run, or choose another folder"
+        )
+    return run
+
+
+def _started(start_from: str, out: str) -> Run:
+    """The run of this directory, or of this name beside the new one."""
+    beside = Path(out) / start_from
+    found = Run(start_from if (Path(start_from) / "run.json").exists() or not beside.exists() else beside)
+    if not found.finished:
+        raise UserError(f"the training of {found.path} has not finished: its weights are not there to start from")
+    return found
 
 
 def _check_same_data(run: Run, data: Table) -> None:
@@ -125,6 +161,7 @@ def _train(
     with _interrupts() as interrupted:
         for step, batch in batches(draw, start, plan.steps, ahead=device.type != "cpu"):
             torch.manual_seed(noise_seed(plan.seed, step))
+            trainer.scale_rates(falling(step, plan.steps, plan.decay))
             history.add(step, trainer.step(batch.on(device), step))
             done = step + 1
             if done % WINDOW == 0 or done == plan.steps:
@@ -150,6 +187,14 @@ class Trainer:
         if len(owned) != len(set(owned)):
             raise ValueError("two groups share a parameter")
         self.optimisers = {name: _adam(group) for name, group in self.groups.items()}
+        settings = [part for optimiser in self.optimisers.values() for part in optimiser.param_groups]
+        self.rates = [part["lr"] for part in settings]  # as they were given: a checkpoint holds those of its step
+
+    def scale_rates(self, share: float) -> None:
+        """Every learning rate of every optimiser becomes this share of the one that was given."""
+        settings = [part for optimiser in self.optimisers.values() for part in optimiser.param_groups]
+        for part, rate in zip(settings, self.rates, strict=True):
+            part["lr"] = share * rate
 
     def step(self, batch: Batch, step: int) -> dict[str, Tensor]:
         """One update; gives the loss and its terms."""

@@ -26,7 +26,13 @@ def build(name: str, data: Table, *, seed: int = 0, **arguments: Any) -> Method[
         raise UserError(f"the seed must be 0 or more and have less than 64 bits, and is {seed}")
     with torch.random.fork_rng():
         torch.manual_seed(int(seed))
-        return _construct("methods", name, arguments, data.spec)  # type: ignore[no-any-return]
+        try:
+            return _construct("methods", name, arguments, data.spec)  # type: ignore[no-any-return]
+        except RuntimeError as error:
+            if "allocate" not in str(error):
+                raise
+            size = "x".join(map(str, data.shape[1:]))
+            raise UserError(f"the networks of {name} for images of {size} do not fit into memory") from error
 
 
 def load_run(path: Path | str, method: type[Method[Any]] | None = None) -> Method[Any]:

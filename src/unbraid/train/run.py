@@ -12,7 +12,6 @@ done                  written when training has finished
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import io
 import json
@@ -32,7 +31,13 @@ from numpy.typing import NDArray
 
 from unbraid.errors import UserError
 
-OPTIONAL = ("start",)  # fields of a plan that leave the name of a run alone where they are None
+try:
+    import fcntl
+except ImportError:  # on Windows a run has no lock
+    fcntl = None  # type: ignore[assignment]
+
+# fields of a plan that leave the name of a run alone at these values: runs were named before there were such fields
+OPTIONAL = {"start_from": None, "decay": 0.0}
 
 
 class Busy(UserError):
@@ -67,11 +72,12 @@ class Plan:
     steps: int
     batch: int
     seed: int
-    start: str | None = None  # the run whose weights it begins with, in place of random ones
+    start_from: str | None = None  # the run whose weights it begins with, in place of random ones
+    decay: float = 0.0  # share of the steps, at the end, over which learning rates fall
 
     @property
     def name(self) -> str:
-        told = {name: value for name, value in vars(self).items() if name not in OPTIONAL or value is not None}
+        told = {n: value for n, value in vars(self).items() if n not in OPTIONAL or value != OPTIONAL[n]}
         digest = hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
         return f"{self.method}-{self.data}-{digest[:8]}"
 
@@ -79,7 +85,8 @@ class Plan:
     def command(self) -> str:
         """The command line that repeats the run."""
         options = {**self.data_arguments, **self.arguments, **self.sampling}
-        options |= {"steps": self.steps, "batch": self.batch, "seed": self.seed, "start": self.start}
+        options |= {"steps": self.steps, "batch": self.batch, "seed": self.seed}
+        options |= {name: value for name, default in OPTIONAL.items() if (value := getattr(self, name)) != default}
         words = ["unbraid", "run", self.method, "--data", self.data]
         for name, value in options.items():
             flag = name.replace("_", "-")
@@ -129,7 +136,8 @@ class Run:
             raise UserError(f"cannot write to {self.path}: {error.strerror}") from error
         with file:
             try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                if fcntl is not None:
+                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError as error:
                 raise Busy(f"another process is working on {self.path}") from error
             yield

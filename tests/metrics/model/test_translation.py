@@ -23,7 +23,7 @@ from unbraid.methods.contract import Loss, Method
 from unbraid.metrics.contract import Score
 from unbraid.metrics.model.contract import Model, measure
 from unbraid.metrics.model.translation import _losses, _score, translation
-from unbraid.nets.autoencoders import Translator
+from unbraid.nets.translator import Translator
 
 TABLE = Squares()
 

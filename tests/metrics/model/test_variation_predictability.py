@@ -13,7 +13,7 @@ from unbraid.errors import UserError
 from unbraid.methods.contract import Loss, Method
 from unbraid.metrics.contract import Score
 from unbraid.metrics.model.contract import Model
-from unbraid.metrics.model.variation_predictability import _learn, _score, draw, variation_predictability
+from unbraid.metrics.model.variation_predictability import _learn, _score, image_differences, variation_predictability
 
 TABLE = Squares()
 ROTATED = torch.linalg.qr(torch.randn(4, 4, generator=torch.Generator().manual_seed(1)))[0]
@@ -74,17 +74,17 @@ def test_features_that_do_nothing_lower_the_score_and_are_named() -> None:
     """Of three still features one can be guessed: (1 + 1) / 4."""
     found = score(Corners(TABLE.spec, still=3))
     assert found.value == pytest.approx(0.5, abs=0.04)
-    assert found.warnings == ("features [0, 1, 2] change nothing in the images and cannot be told apart",)
+    assert found.warnings == ("features [0, 1, 2] do not change the images and cannot be distinguished",)
     assert found.parts["effect"][:3] == [0, 0, 0]
 
 
 def test_pairs_differ_in_the_feature_that_they_say() -> None:
     """Each corner shows one latent, or half of the picture one feature of two latents."""
-    seen, which = draw(Model(Corners(TABLE.spec), TABLE), 400, np.random.default_rng(0))
+    seen, which = image_differences(Model(Corners(TABLE.spec), TABLE), 400, np.random.default_rng(0))
     changed = seen[:, 0, ::6, ::6].flatten(1) != 0  # [pairs, 4]
     assert torch.equal(changed, F.one_hot(which, 4).bool())
     assert torch.bincount(which).tolist() == [100] * 4
-    seen, which = draw(Model(Corners(TABLE.spec, pairs=True), TABLE), 400, np.random.default_rng(0))
+    seen, which = image_differences(Model(Corners(TABLE.spec, pairs=True), TABLE), 400, np.random.default_rng(0))
     changed = seen[:, 0, ::6, ::6].flatten(1) != 0
     assert torch.equal(changed, F.one_hot(which, 2).bool().repeat_interleave(2, 1))
 
@@ -144,7 +144,7 @@ def test_the_score_and_its_interval_by_hand() -> None:
     assert (found.value, found.low, found.high) == pytest.approx((0.7, 0.7 - half, 0.7 + half), rel=1e-8)
     assert found.parts["per_feature"] == pytest.approx([0.6, 0.8])
     assert (found.null, found.n, found.params["lr"]) == (0.5, 9, 0.1)
-    assert found.warnings == ("features [1] change nothing in the images and cannot be told apart",)
+    assert found.warnings == ("features [1] do not change the images and cannot be distinguished",)
     edges = [_score(np.array([[a], [b]]), np.ones(1), n=9, params={}) for a, b in ((0.0, 0.2), (0.8, 1.0))]
     assert (edges[0].low, edges[1].high) == (0, 1)
     alone = _score(accuracies[:1], np.ones(2), n=9, params={})

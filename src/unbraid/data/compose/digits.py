@@ -1,4 +1,4 @@
-"""Handwritten digits for the composed sets: MNIST where it is on disk, else the ones that scikit-learn ships."""
+"""Handwritten digits for the composed sets: MNIST if it is on disk, else those that ship with scikit-learn."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from unbraid.data.io.paths import place
+from unbraid.data.io.paths import source_of
 from unbraid.data.sets.mnist import MNIST
 from unbraid.data.table import Bytes
 
@@ -18,8 +18,8 @@ Digits = tuple[Bytes, NDArray[np.int64], Bytes, NDArray[np.int64]]
 
 def load() -> Digits:
     """Training images [n, 28, 28] and labels [n], test images and labels."""
-    folder = place(MNIST.name, "")
-    return _mnist(folder) if folder.is_dir() else _shipped(folder)
+    folder = source_of(MNIST.name, "")
+    return _mnist(folder) if folder.is_dir() else _from_sklearn(folder)
 
 
 def pool() -> tuple[Bytes, NDArray[np.int64]]:
@@ -37,13 +37,14 @@ def _mnist(folder: Path) -> Digits:
 
 
 @cache
-def _shipped(folder: Path) -> Digits:
-    """Real digits of 8 x 8 pixels, drawn at 20 x 20 amid 28 x 28 as MNIST's are; every sixth is for testing."""
+def _from_sklearn(folder: Path) -> Digits:
+    """Real digits of 8 x 8 pixels, enlarged to 20 x 20 and centred in 28 x 28 like MNIST; every sixth is a test row."""
     from PIL import Image
     from sklearn.datasets import load_digits
 
     warnings.warn(
-        f"MNIST is not in {folder}: using the 1,797 smaller digits that scikit-learn ships (unbraid data fetch mnist)",
+        f"MNIST is not in {folder}: using the 1,797 smaller digits of scikit-learn instead; "
+        "`unbraid data fetch mnist` downloads it",
         stacklevel=3,
     )
     small, labels = load_digits(return_X_y=True)

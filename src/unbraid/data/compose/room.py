@@ -1,4 +1,4 @@
-"""The room of 3D Shapes, traced by rays: 8 sizes of 4 bodies seen from 15 sides make 480 geometries.
+"""The room of 3D Shapes, ray-traced: 8 sizes of 4 bodies seen from 15 sides make 480 geometries.
 
 Camera, room and light were fitted to the published frames. A geometry is five maps by which the colours of floor,
 wall and body, the sky's colour and white are multiplied and then added up.
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float32]
-Triple = tuple[Floats, Floats, Floats]  # x right, y into the picture at the middle orientation, z up
+Triple = tuple[Floats, Floats, Floats]  # x right, y into the image at the middle orientation, z up
 
 SCALES = np.linspace(0.75, 1.25, 8)
 ANGLES = np.deg2rad(np.linspace(-30, 30, 15))
@@ -38,7 +38,7 @@ def geometries(size: int) -> Floats:
 
 
 def _camera(angle: float, points: int) -> tuple[Triple, Triple, tuple[float, float, float]]:
-    """The eye, one ray for each point of the picture (its length along the view is 1), and the line of sight."""
+    """The eye, one ray for each point of the image (its length along the view is 1), and the line of sight."""
     half = np.tan(FIELD / 2)
     across = ((np.arange(points) + 0.5) / points * 2 - 1) * half
     right, down = (axis.ravel() for axis in np.meshgrid(across, across))
@@ -69,8 +69,8 @@ class _Room:
             np.where(on_floor, steady + spot, 0), np.where(on_floor | sky, 0, steady + spot), zero, sky, zero,
         ]).astype(np.float32)  # fmt: skip
         reach = np.isfinite(_ball(eye, rays, 0.75, 1.15))
-        self.near = np.flatnonzero(reach)  # only these rays can meet a body
-        self.shaded = np.flatnonzero(on_floor & (np.hypot(point[0], point[1]) < 2))  # only here falls its shadow
+        self.near = np.flatnonzero(reach)  # only these rays can hit a body
+        self.shaded = np.flatnonzero(on_floor & (np.hypot(point[0], point[1]) < 2))  # its shadow falls only here
         self.ground = _at(point, self.shaded)
         self.spot = spot[self.shaded]
 

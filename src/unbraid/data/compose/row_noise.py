@@ -1,4 +1,4 @@
-"""Random numbers that belong to rows: the same row always gets the same ones, on every machine."""
+"""Random numbers that belong to rows: the same row always gets the same numbers, on every machine."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
 def words(rows: Rows, seed: int, count: int) -> NDArray[np.uint64]:
-    """For each row a sequence of splitmix64 (Steele, Lea and Flood, 2014) of its own, [n, count]."""
+    """A splitmix64 sequence (Steele, Lea and Flood, 2014) for each row, [n, count]."""
     start = _mix(rows.astype(np.uint64) * GOLDEN + _mix(np.array([seed], np.uint64)))
     return _mix(start[:, None] + GOLDEN * np.arange(1, count + 1, dtype=np.uint64))
 

@@ -18,18 +18,19 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unbraid.data.io.formats import OnDisk, exactly, reading
-from unbraid.data.io.paths import data_root
+from unbraid.data.io.formats import RowsOnDisk, read_exactly, reading
+from unbraid.data.io.paths import cache_folder
 from unbraid.data.table import Rows
 from unbraid.errors import UserError
 
 ReadRows = Callable[[Rows], NDArray[Any]]
 LONGEST_HEADER = 10_000  # bytes, numpy's own limit
-IN_MEMORY = 1 << 30  # bytes; a larger packed array is unpacked into the data root
+OTHER_FOLDER = "set UNBRAID_CACHE to a folder that can hold it"
+IN_MEMORY = 1 << 30  # bytes; a larger packed array is unpacked into the cache folder
 
 
 @dataclass(frozen=True)
-class Stored:
+class StoredArray:
     """An array in a file: `path` is an npy file, or an npz file with `member`."""
 
     path: Path
@@ -43,8 +44,8 @@ class Stored:
     def where(self) -> str:
         return f"'{self.member.filename.removesuffix('.npy')}' in {self.path}" if self.member else str(self.path)
 
-    def expect(self, shape: tuple[int, ...], dtype: str) -> Stored:
-        """Itself, when it has this shape and type."""
+    def expect(self, shape: tuple[int, ...], dtype: str) -> StoredArray:
+        """Itself, if it has this shape and type; refused otherwise."""
         if self.shape != shape or self.dtype != np.dtype(dtype):
             raise UserError(f"{self.where} is {self.dtype.name} {self.shape} instead of {dtype} {shape}")
         return self
@@ -52,49 +53,51 @@ class Stored:
     def parts(self, size: int) -> Iterator[NDArray[Any]]:
         """The array piece by piece, `size` rows of the first axis at a time."""
         with reading(self.where, f"an array of shape {self.shape}"), _stream(self.path, self.member) as stream:
-            exactly(stream, self.offset)
+            read_exactly(stream, self.offset)
             for start in range(0, self.shape[0], size):
                 piece = (min(size, self.shape[0] - start), *self.shape[1:])
-                yield np.frombuffer(exactly(stream, math.prod(piece) * self.dtype.itemsize), self.dtype).reshape(piece)
+                yield np.frombuffer(read_exactly(stream, math.prod(piece) * self.dtype.itemsize), self.dtype).reshape(
+                    piece
+                )
             if stream.read(1):  # also checks the zip member's checksum
-                raise UserError(f"{self.where} goes on after its last row")
+                raise UserError(f"{self.where} has extra bytes after its last row")
 
     def load(self) -> NDArray[Any]:
         """All of it, in memory."""
         with reading(self.where, f"an array of shape {self.shape}"), _stream(self.path, self.member) as stream:
-            exactly(stream, self.offset)
-            data = np.frombuffer(exactly(stream, math.prod(self.shape) * self.dtype.itemsize), self.dtype)
+            read_exactly(stream, self.offset)
+            data = np.frombuffer(read_exactly(stream, math.prod(self.shape) * self.dtype.itemsize), self.dtype)
             if stream.read(1):
-                raise UserError(f"{self.where} goes on after its last row")
+                raise UserError(f"{self.where} has extra bytes after its last row")
             return data.reshape(self.shape, order="F" if self.fortran else "C")
 
     def rows(self, name: str) -> ReadRows:
-        """Its rows: from the file where that allows it, else from memory or through a copy in the data root."""
+        """Its rows: from the file if possible, else from memory or from a copy in the cache folder."""
         if self.fortran or not math.prod(self.shape):
             if math.prod(self.shape) * self.dtype.itemsize > IN_MEMORY:
-                raise UserError(f"{self.where} is too large to be read in Fortran's order: save it in C's order")
+                raise UserError(f"{self.where} is too large to be read in Fortran order: save it in C order")
             return self.load().__getitem__
         if self.member is None:
-            return OnDisk(self.path, self.offset, self.shape, self.dtype)
+            return RowsOnDisk(self.path, self.offset, self.shape, self.dtype)
         if self.member.compress_type == zipfile.ZIP_STORED:
-            return OnDisk(self.path, _data_offset(self.path, self.member) + self.offset, self.shape, self.dtype)
+            return RowsOnDisk(self.path, _data_offset(self.path, self.member) + self.offset, self.shape, self.dtype)
         if math.prod(self.shape) * self.dtype.itemsize <= IN_MEMORY:
             return self.load().__getitem__
         rows = max(1, (1 << 24) // (math.prod(self.shape[1:]) * self.dtype.itemsize))
-        return cached(name, [self.path], self.shape, lambda: self.parts(rows), self.dtype)
+        return cached_rows(name, [self.path], self.shape, lambda: self.parts(rows), self.dtype)
 
 
-def npy(path: Path) -> Stored:
+def npy(path: Path) -> StoredArray:
     """The array of an npy file."""
     with reading(path, "an npy file"), path.open("rb") as stream:
         return _stored(path, None, stream, path.stat().st_size)
 
 
-def npz(path: Path, key: str | None = None) -> dict[str, Stored]:
+def npz(path: Path, key: str | None = None) -> dict[str, StoredArray]:
     """The arrays of an npz file by key: all of them, or only the one of this key.
 
     Args:
-        key: the array that must be there; the others are not looked at
+        key: the array that must be there; the others are ignored
     """
     with reading(path, "an npz file"), zipfile.ZipFile(path) as file:
         members = {m.filename.removesuffix(".npy"): m for m in file.infolist() if m.filename.endswith(".npy")}
@@ -108,23 +111,23 @@ def npz(path: Path, key: str | None = None) -> dict[str, Stored]:
         return found
 
 
-def cached(
+def cached_rows(
     name: str,
     sources: list[Path],
     shape: tuple[int, ...],
     parts: Callable[[], Iterable[NDArray[Any]]],
     dtype: np.dtype[Any] = np.dtype(np.uint8),  # noqa: B008
 ) -> ReadRows:
-    """A converted copy of files, made once in the data root's cache folder and read from there.
+    """A converted copy of files, made once in the cache folder and read from there.
 
     Args:
-        name: what the copy is of and how it was made; it starts the copy's file name
-        sources: the files; when one of them changes a new copy is made
+        name: what was converted and how; the copy's file name begins with it
+        sources: the files; a new copy is made when one of them changes
         parts: gives the copy's content, in order
     """
     stats = [(str(path.absolute()), path.stat().st_size, path.stat().st_mtime_ns) for path in sources]
     key = hashlib.sha256(repr((stats, shape, dtype.str)).encode()).hexdigest()[:16]
-    copy = data_root() / "cache" / f"{name}-{key}.npy"
+    copy = cache_folder() / "converted" / f"{name}-{key}.npy"
     if not copy.exists():
         _write(copy, shape, dtype, parts())
     return npy(copy).expect(shape, dtype.str).rows(name)
@@ -135,8 +138,8 @@ def _write(copy: Path, shape: tuple[int, ...], dtype: np.dtype[Any], parts: Iter
     part: Path | None = None
     try:
         copy.parent.mkdir(parents=True, exist_ok=True)
-        if shutil.disk_usage(copy.parent).free < size:
-            raise UserError(f"{copy.parent} has not the {size:,} bytes free that an unpacked copy needs")
+        if (free := shutil.disk_usage(copy.parent).free) < size:
+            raise UserError(f"{copy.parent} lacks {size - free:,} bytes of free space for {copy.name}: {OTHER_FOLDER}")
         with tempfile.NamedTemporaryFile(dir=copy.parent, suffix=".part", delete=False) as out:
             part = Path(out.name)
             header = {"descr": dtype.str, "fortran_order": False, "shape": shape}
@@ -145,7 +148,7 @@ def _write(copy: Path, shape: tuple[int, ...], dtype: np.dtype[Any], parts: Iter
                 out.write(np.ascontiguousarray(piece, dtype).data)
         part.replace(copy)
     except OSError as error:
-        raise UserError(f"{copy} cannot be written: {error.strerror or error}") from error
+        raise UserError(f"{copy} cannot be written ({error.strerror or error}): {OTHER_FOLDER}") from error
     finally:
         if part:
             part.unlink(missing_ok=True)
@@ -185,32 +188,32 @@ class H5Rows:
                 yield self._array[start : start + size]
 
 
-def _stored(path: Path, member: zipfile.ZipInfo | None, stream: IO[bytes], size: int) -> Stored:
+def _stored(path: Path, member: zipfile.ZipInfo | None, stream: IO[bytes], size: int) -> StoredArray:
     what = f"{member.filename} in {path}" if member else str(path)
-    start = exactly(stream, 8)
+    start = read_exactly(stream, 8)
     if start[:6] != b"\x93NUMPY" or start[6] not in (1, 2):
         raise UserError(f"{what} is not an npy array")
     width, read = (
         ("<H", np.lib.format.read_array_header_1_0) if start[6] == 1 else ("<I", np.lib.format.read_array_header_2_0)
     )
-    prefix = exactly(stream, struct.calcsize(width))
+    prefix = read_exactly(stream, struct.calcsize(width))
     length = struct.unpack(width, prefix)[0]
     if length > LONGEST_HEADER:
         raise UserError(f"{what} has a header of {length:,} bytes: it is not an npy array")
-    text = exactly(stream, length)
+    text = read_exactly(stream, length)
     try:
         shape, fortran, dtype = read(io.BytesIO(prefix + text))
-    except Exception as error:  # the header is a Python literal, parsing it may raise anything
+    except Exception as error:  # the header is a Python literal, and parsing it may raise anything
         raise UserError(f"{what} has a broken npy header") from error
     if dtype.hasobject:
-        raise UserError(f"{what} holds Python objects, which are not unpickled: save it as plain numbers")
+        raise UserError(f"{what} holds Python objects, which are never unpickled: save it as plain numbers")
     if dtype.fields or dtype.subdtype or any(type(n) is not int or n < 0 for n in shape):
         raise UserError(f"{what} is not a plain array: {dtype} {shape}")
     offset = 8 + len(prefix) + length
     expected = offset + math.prod(shape) * dtype.itemsize
     if size != expected:
-        raise UserError(f"{what} has {size:,} bytes, but its header promises {expected:,}")
-    return Stored(path, member, tuple(shape), dtype, fortran, offset)
+        raise UserError(f"{what} has {size:,} bytes, but its header announces {expected:,}")
+    return StoredArray(path, member, tuple(shape), dtype, fortran, offset)
 
 
 @contextmanager
@@ -227,5 +230,5 @@ def _data_offset(path: Path, member: zipfile.ZipInfo) -> int:
     """Where the bytes of a stored zip member start: after its local header, whose name and extra vary in length."""
     with reading(path, "an npz file"), path.open("rb") as file:
         file.seek(member.header_offset + 26)
-        name, extra = struct.unpack("<HH", exactly(file, 4))
+        name, extra = struct.unpack("<HH", read_exactly(file, 4))
     return int(member.header_offset + 30 + name + extra)

@@ -1,4 +1,4 @@
-"""Where the original files come from, what they are called in the data root and how they are told to be whole."""
+"""Where the original files come from, their names in the data root, and their checksums."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from unbraid.data.io.paths import data_root
 
 @dataclass(frozen=True)
 class Download:
-    """A file, and for an archive the part of it that is unpacked."""
+    """A file and, if it is an archive, the part of it that is unpacked."""
 
     url: str
     checksum: str  # md5 (32 digits) or sha256 (64 digits)
-    size: int = 0  # bytes, 0 where it is not known
+    size: int = 0  # bytes; 0: unknown
     unpacks: str = ""  # path inside the archive, and in the set's folder once it is unpacked
 
     @property
@@ -24,24 +24,24 @@ class Download:
 
 @dataclass(frozen=True)
 class Source:
-    """What makes up a set. `marks` are patterns of files which all must be there; one such group is enough."""
+    """The files of a set. A set is present if, for one group of `patterns`, each pattern matches a file."""
 
     rows: str
-    marks: tuple[tuple[str, ...], ...]
+    patterns: tuple[tuple[str, ...], ...]
     downloads: tuple[Download, ...] = ()
-    by_hand: str = ""  # what to ask for, where it cannot be fetched
+    by_hand: str = ""  # how to get what cannot be downloaded
 
 
-def folder(name: str) -> Path:
+def set_folder(name: str) -> Path:
     return data_root() / name
 
 
-def present(name: str) -> bool:
+def is_present(name: str) -> bool:
     """Whether the files of a set are in its folder."""
-    return any(all(any(folder(name).glob(mark)) for mark in group) for group in SOURCES[name].marks)
+    return any(all(any(set_folder(name).glob(pattern)) for pattern in group) for group in SOURCES[name].patterns)
 
 
-USES = {  # sets composed of others
+MADE_FROM = {  # sets composed of others
     "celeba_hats_glasses": ("celeba",),
     "affectnet_emotions": ("affectnet",),
     "cmnist": ("mnist",),
@@ -177,13 +177,13 @@ SOURCES = {
     "celeba": Source(
         "162,770 + 19,962",
         (("img_align_celeba*", "list_attr_celeba.*", "list_eval_partition.*"),),
-        by_hand="take img_align_celeba.zip, list_attr_celeba.txt and list_eval_partition.txt from the authors' drive "
-        "(mmlab.ie.cuhk.edu.hk/projects/CelebA.html, for research that is not commercial), or Kaggle's csv copies",
+        by_hand="download img_align_celeba.zip, list_attr_celeba.txt and list_eval_partition.txt from the authors "
+        "(mmlab.ie.cuhk.edu.hk/projects/CelebA.html, non-commercial research only), or the csv copies on Kaggle",
     ),
     "affectnet": Source(
         "up to 287,651 + 3,999",
         (("train_set/images", "val_set/images"), ("training.csv", "validation.csv", "Manually_Annotated*")),
-        by_hand="ask its authors for it (mohammadmahoor.com/pages/databases/affectnet), unpack train_set and val_set, "
-        "or training.csv, validation.csv and Manually_Annotated_Images",
+        by_hand="request it from its authors (mohammadmahoor.com/pages/databases/affectnet), unpack train_set and "
+        "val_set, or training.csv, validation.csv and Manually_Annotated_Images",
     ),
 }

@@ -1,4 +1,4 @@
-"""Fetching original files: resumed where it broke off, checked, and moved to their place only when they are whole."""
+"""Downloads of original files: resumed after an interruption, verified, and moved into place only when complete."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ from unbraid.errors import UserError
 
 CHUNK = 1 << 18
 TIMEOUT = 60  # seconds without a byte
-TRIES = 5  # in a row that brought nothing new
-WAIT = 1.0  # seconds, times the number of tries in vain
-OTHERWISE = "put the file into {} by hand, or set UNBRAID_MIRROR"
+TRIES = 5  # consecutive attempts without progress
+WAIT = 1.0  # seconds, times the number of failed attempts
+OTHERWISE = "put the file into {} yourself, or set UNBRAID_MIRROR"
 TAR = "a tar archive"
-Progress = Callable[[int, int], None]  # bytes so far, bytes in all (0: not known)
+Progress = Callable[[int, int], None]  # bytes so far, bytes in total (0: unknown)
 
 
 class Interrupted(Exception):
-    """Bytes stopped coming."""
+    """The transfer broke off."""
 
 
 def fetch_file(name: str, download: Download, folder: Path, progress: Progress) -> bool:
-    """Brings a file, or what it unpacks to, into the folder; False where it was there already.
+    """Downloads a file, or what it unpacks to, into the folder; False if it was already there.
 
     Args:
         name: the data set; with UNBRAID_MIRROR set, files come from `<mirror>/<name>/<file>`
@@ -41,7 +41,7 @@ def fetch_file(name: str, download: Download, folder: Path, progress: Progress) 
     target = folder / (download.unpacks or download.file)
     if target.exists():
         if not download.unpacks and digest(target, download.checksum) != download.checksum:
-            raise UserError(f"{target} is not the published file (its checksum differs): move it away and fetch again")
+            raise UserError(f"{target} is not the published file (its checksum differs): remove it and fetch again")
         return False
     part = folder / f".{download.file}.part"
     with _writing(folder):
@@ -50,7 +50,7 @@ def fetch_file(name: str, download: Download, folder: Path, progress: Progress) 
     if (found := digest(part, download.checksum)) != download.checksum:
         part.unlink()
         raise UserError(
-            f"{address(name, download)} has the checksum {found} instead of {download.checksum}: nothing is kept"
+            f"{address(name, download)} has the checksum {found} instead of {download.checksum}: it was discarded"
         )
     with _writing(folder):
         if download.unpacks:
@@ -62,7 +62,7 @@ def fetch_file(name: str, download: Download, folder: Path, progress: Progress) 
 
 
 def address(name: str, download: Download) -> str:
-    """Where a file is fetched from."""
+    """The URL of a file."""
     mirror = os.environ.get("UNBRAID_MIRROR", "")
     url = f"{mirror.rstrip('/')}/{name}/{download.file}" if mirror else download.url
     if not url.startswith(("http://", "https://")):
@@ -71,21 +71,21 @@ def address(name: str, download: Download) -> str:
 
 
 def digest(path: Path, like: str) -> str:
-    """A file's md5 or sha256, whichever has as many digits."""
+    """A file's md5 or sha256, whichever has as many digits as `like`."""
     with reading(path, "a readable file"), path.open("rb") as file:
         return hashlib.file_digest(file, "md5" if len(like) == 32 else "sha256").hexdigest()
 
 
 def _transfer(url: str, part: Path, progress: Progress) -> None:
-    """Adds to the part of a file until it is whole; again and again as long as that brings something."""
+    """Extends a partial file until it is complete, retrying as long as there is progress."""
     most, idle = _size(part), 0
     while (reason := _more(url, part, _size(part), progress)) is not None:
         idle = 0 if _size(part) > most else idle + 1
         most = max(most, _size(part))
         if idle == TRIES:
             if most:
-                raise UserError(f"{url} broke off ({reason}): the same command continues after {_size(part):,} bytes")
-            raise UserError(f"{url} gives nothing ({reason}): {OTHERWISE.format(part.parent)}")
+                raise UserError(f"{url} broke off ({reason}): the same command resumes after {_size(part):,} bytes")
+            raise UserError(f"{url} sends nothing ({reason}): {OTHERWISE.format(part.parent)}")
         time.sleep(WAIT * idle)
 
 
@@ -94,16 +94,18 @@ def _size(part: Path) -> int:
 
 
 def _more(url: str, part: Path, start: int, progress: Progress) -> str | None:
-    """One request for what is missing; None once nothing is, else the reason why it broke off."""
+    """One request for the missing bytes; None when the file is complete, else why the transfer broke off."""
     request = urllib.request.Request(url, headers={"User-Agent": "unbraid", "Accept-Encoding": "identity"})
     if start:
         request.add_header("Range", f"bytes={start}-")
     try:
-        with urllib.request.build_opener().open(request, timeout=TIMEOUT) as response:  # with proxies as set by now
+        with urllib.request.build_opener().open(
+            request, timeout=TIMEOUT
+        ) as response:  # with the current proxy settings
             return _receive(response, part, start, progress)
     except urllib.error.HTTPError as error:
         with error:
-            if error.code == 416:  # nothing beyond what we have: whole, or not the same file
+            if error.code == 416:  # there is nothing after what we have: complete, or a different file
                 return _whole_or_restart(error, part, start)
             if error.code in (408, 429) or error.code >= 500:
                 return f"{error.code} {error.reason}"
@@ -124,13 +126,14 @@ def _whole_or_restart(error: urllib.error.HTTPError, part: Path, start: int) -> 
 def _receive(response: http.client.HTTPResponse, part: Path, start: int, progress: Progress) -> str | None:
     resumed = response.status == 206 and response.headers.get("Content-Range", "").startswith(f"bytes {start}-")
     if response.status == 206 and not resumed:
-        raise UserError(f"{response.url} sent another part than asked for: remove {part} and fetch again")
+        raise UserError(f"{response.url} sent a different part than requested: remove {part} and fetch again")
     have = start if resumed else 0
     length = response.headers.get("Content-Length")
     total = have + int(length) if length and length.isdigit() else 0
     with _writing(part), part.open("ab" if resumed else "wb") as out:
-        if total and shutil.disk_usage(part.parent).free < total - have:
-            raise UserError(f"{part.parent} has not the {total - have:,} bytes free that are missing")
+        free = shutil.disk_usage(part.parent).free
+        if total and free < total - have:
+            raise UserError(f"{part.parent} lacks {total - have - free:,} bytes of free space for the rest of the file")
         progress(have, total)
         while chunk := _read(response):
             out.write(chunk)
@@ -140,7 +143,7 @@ def _receive(response: http.client.HTTPResponse, part: Path, start: int, progres
 
 
 def _read(source: IO[bytes]) -> bytes:
-    """The next bytes; what goes wrong here is not mistaken for a fault of the disk that they are written to."""
+    """The next bytes; a failure here is not mistaken for a failure to write them to disk."""
     try:
         return source.read(CHUNK)
     except OSError as error:
@@ -148,7 +151,7 @@ def _read(source: IO[bytes]) -> bytes:
 
 
 class _writing:
-    """Turns a full or forbidden disk into a sentence."""
+    """Reports a full or read-only disk in one sentence."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -161,7 +164,7 @@ class _writing:
 
 
 def unpack(archive: Path, inside: str, folder: Path) -> None:
-    """Files of a tar archive below the path `inside`, moved to the same path in the folder when all are there."""
+    """Files of a tar archive below the path `inside`, moved to the same path in the folder once all are unpacked."""
     with tempfile.TemporaryDirectory(dir=folder, prefix=".unpack-") as name:
         space = Path(name)
         try:
@@ -170,9 +173,9 @@ def unpack(archive: Path, inside: str, folder: Path) -> None:
                     if _wanted(archive, member, inside):
                         _extract(tar, member, space / member.name, folder)
         except (tarfile.TarError, Interrupted) as error:
-            raise UserError(f"{archive} is broken: expected {TAR}") from error
+            raise UserError(f"{archive} is corrupt: expected {TAR}") from error
         if not (space / inside).exists():
-            raise UserError(f"{archive} does not hold '{inside}'")
+            raise UserError(f"{archive} does not contain '{inside}'")
         (folder / inside).parent.mkdir(parents=True, exist_ok=True)
         (space / inside).replace(folder / inside)
 
@@ -180,18 +183,18 @@ def unpack(archive: Path, inside: str, folder: Path) -> None:
 def _wanted(archive: Path, member: tarfile.TarInfo, inside: str) -> bool:
     path = PurePosixPath(member.name)
     if path.is_absolute() or ".." in path.parts:
-        raise UserError(f"{archive} holds '{member.name}', a path outside itself: it is not unpacked")
+        raise UserError(f"{archive} contains the unsafe path '{member.name}' and was not unpacked")
     if not path.is_relative_to(inside) or member.isdir():
         return False
     if not member.isfile():
-        raise UserError(f"{archive} holds '{member.name}', which is no plain file: it is not unpacked")
+        raise UserError(f"{archive} contains '{member.name}', which is not a regular file, and was not unpacked")
     return True
 
 
 def _extract(tar: tarfile.TarFile, member: tarfile.TarInfo, path: Path, folder: Path) -> None:
     with _writing(folder):
-        if shutil.disk_usage(folder).free < member.size:
-            raise UserError(f"{folder} has not the {member.size:,} bytes free that '{member.name}' needs")
+        if (free := shutil.disk_usage(folder).free) < member.size:
+            raise UserError(f"{folder} lacks {member.size - free:,} bytes of free space for '{member.name}'")
         path.parent.mkdir(parents=True, exist_ok=True)
     content = tar.extractfile(member)
     assert content is not None

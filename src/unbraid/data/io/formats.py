@@ -1,4 +1,4 @@
-"""Reading files that may be missing, broken or lying: each fault becomes one sentence that names the file."""
+"""Reading files that may be missing, corrupt or malicious: each fault becomes one sentence that names the file."""
 
 from __future__ import annotations
 
@@ -14,63 +14,38 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any, TypeVar
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from unbraid.data.io.paths import place
-from unbraid.errors import UserError, unknown
-
-Value = TypeVar("Value")
+from unbraid.errors import UserError
 
 UNPACKING = (zlib.error, lzma.LZMAError, zipfile.BadZipFile)
 CHUNK = 1 << 20  # bytes read at a time, so that a header cannot make us allocate what the file does not hold
 IDX_TYPES = {8: ">u1", 9: ">i1", 11: ">i2", 12: ">i4", 13: ">f4", 14: ">f8"}
 NORB_TYPES = {0x1E3D4C51: "<f4", 0x1E3D4C53: "<f8", 0x1E3D4C54: "<i4", 0x1E3D4C55: "<u1", 0x1E3D4C56: "<i2"}
-LARGEST_MEMBER = 1 << 28  # bytes; no picture is larger
+LARGEST_MEMBER = 1 << 28  # bytes; no image is larger
 CLUTTER = ("Thumbs.db", "desktop.ini")  # left in folders by file browsers
-NOTES = ("README", "LICENSE", "LICENCE")  # documentation, with or without an ending
+NOTES = ("README", "LICENSE", "LICENCE")  # documentation, with any file extension
 
 
 @contextmanager
 def reading(path: Path | str, what: str) -> Iterator[None]:
-    """Turns whatever goes wrong while a file is read into a sentence about it."""
+    """Turns an error while reading a file into one sentence about that file."""
     try:
         yield
     except FileNotFoundError as error:
         raise UserError(f"{path} does not exist; expected {what}") from error
     except PermissionError as error:
-        raise UserError(f"{path} may not be read by this user; expected {what}") from error
+        raise UserError(f"{path} cannot be read: permission denied; expected {what}") from error
     except (OSError, EOFError, ValueError, RuntimeError, struct.error, *UNPACKING) as error:
-        raise UserError(f"{path} is broken: expected {what} ({str(error) or type(error).__name__})") from error
-
-
-def either(folder: Path, names: tuple[str, ...], fetch: str) -> Path:
-    """The first of these names that exists in the folder."""
-    for name in names:
-        if (folder / name).exists():
-            return folder / name
-    how = f"run `unbraid data fetch {fetch}`, or set path to the folder that has it"
-    raise UserError(f"{folder / names[0]} does not exist: {how}")
-
-
-def located(name: str, path: str, file: str) -> Path:
-    """The one file of a set: `path` itself or in that folder; empty: in the set's folder in the data root."""
-    where = place(name, path)
-    return either(where, (file,), name) if where.is_dir() or not path else where
-
-
-def choice(argument: str, value: str, choices: tuple[tuple[str, Value], ...]) -> Value:
-    """What goes with the chosen value."""
-    if value not in dict(choices):
-        raise unknown(argument, value, dict(choices))
-    return dict(choices)[value]
+        raise UserError(f"{path} is corrupt: expected {what} ({str(error) or type(error).__name__})") from error
 
 
 @contextmanager
-def unpacked(path: Path, what: str) -> Iterator[IO[bytes]]:
-    """The bytes of a file, gunzipped where it starts like a gz file whatever its name is."""
+def gunzipped(path: Path, what: str) -> Iterator[IO[bytes]]:
+    """The bytes of a file, gunzipped if it begins like a gz file, whatever its name."""
     with reading(path, what), path.open("rb") as raw:
         packed = raw.read(2) == b"\x1f\x8b"
         raw.seek(0)
@@ -81,7 +56,7 @@ def unpacked(path: Path, what: str) -> Iterator[IO[bytes]]:
             yield raw
 
 
-def exactly(stream: IO[bytes], size: int) -> bytes:
+def read_exactly(stream: IO[bytes], size: int) -> bytes:
     """This many bytes, or an EOFError; never allocates much more than the stream holds."""
     parts, missing = [], size
     while missing and (part := stream.read(min(missing, CHUNK))):
@@ -100,11 +75,11 @@ def read_idx(path: Path, shape: tuple[int, ...] | None = None, dtype: str = "u1"
         dtype: refuse any other
     """
     wanted = f"an idx file{f' of shape {shape}' if shape else ''}"
-    with unpacked(path, wanted) as stream:
-        zero, kind, ndim = struct.unpack(">HBB", exactly(stream, 4))
+    with gunzipped(path, wanted) as stream:
+        zero, kind, ndim = struct.unpack(">HBB", read_exactly(stream, 4))
         if zero or kind not in IDX_TYPES or not 1 <= ndim <= 8:
             raise UserError(f"{path} is not an idx file: it starts with {zero:04x} {kind:02x} {ndim:02x}")
-        sizes = struct.unpack(f">{ndim}I", exactly(stream, 4 * ndim))
+        sizes = struct.unpack(f">{ndim}I", read_exactly(stream, 4 * ndim))
         return _body(path, stream, sizes, np.dtype(IDX_TYPES[kind]), shape, np.dtype(dtype))
 
 
@@ -116,11 +91,11 @@ def read_norb(path: Path, shape: tuple[int, ...] | None = None, dtype: str = "u1
         dtype: refuse any other
     """
     wanted = f"a NORB matrix{f' of shape {shape}' if shape else ''}"
-    with unpacked(path, wanted) as stream:
-        magic, ndim = struct.unpack("<Ii", exactly(stream, 8))
+    with gunzipped(path, wanted) as stream:
+        magic, ndim = struct.unpack("<Ii", read_exactly(stream, 8))
         if magic not in NORB_TYPES or not 1 <= ndim <= 8:
             raise UserError(f"{path} is not a NORB matrix: it starts with magic {magic:08x} and {ndim} dimensions")
-        stored = struct.unpack(f"<{max(ndim, 3)}i", exactly(stream, 4 * max(ndim, 3)))  # never fewer than three
+        stored = struct.unpack(f"<{max(ndim, 3)}i", read_exactly(stream, 4 * max(ndim, 3)))  # never fewer than three
         return _body(path, stream, stored[:ndim], np.dtype(NORB_TYPES[magic]), shape, np.dtype(dtype))
 
 
@@ -133,28 +108,28 @@ def _body(
     dtype: np.dtype[Any],
 ) -> NDArray[Any]:
     if min(sizes) < 0 or (shape and sizes != shape):
-        raise UserError(f"{path} has shape {sizes} instead of {shape or 'sizes from 0'}")
+        raise UserError(f"{path} has shape {sizes} instead of {shape or 'non-negative sizes'}")
     if stored.newbyteorder("=") != dtype:
         raise UserError(f"{path} holds {stored.name} instead of {dtype.name}")
-    data = exactly(stream, math.prod(sizes) * stored.itemsize)
+    data = read_exactly(stream, math.prod(sizes) * stored.itemsize)
     if stream.read(1):
-        raise UserError(f"{path} goes on after the {len(data):,} bytes that its header promises")
+        raise UserError(f"{path} has extra bytes after the {len(data):,} that its header announces")
     return np.frombuffer(data, stored).astype(dtype, copy=False).reshape(sizes)
 
 
-def read_raw(path: Path, count: int, record: tuple[int, ...]) -> OnDisk:
+def read_raw(path: Path, count: int, record: tuple[int, ...]) -> RowsOnDisk:
     """Bytes without a header, [count, *record]."""
     size = count * math.prod(record)
     with reading(path, f"{size:,} bytes"):
         if path.stat().st_size != size:
             raise UserError(f"{path} has {path.stat().st_size:,} bytes instead of {size:,} ({count:,} records)")
-    return OnDisk(path, 0, (count, *record), np.dtype(np.uint8))
+    return RowsOnDisk(path, 0, (count, *record), np.dtype(np.uint8))
 
 
-class OnDisk:
-    """Rows of an array in a file, read when they are asked for.
+class RowsOnDisk:
+    """Rows of an array in a file, read on demand.
 
-    Unlike a memory map it fills no memory, and a file that is cut off meanwhile is refused rather than a crash.
+    Unlike a memory map it takes no memory, and a file that is truncated meanwhile gives an error and not a crash.
     """
 
     def __init__(self, path: Path, offset: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
@@ -191,10 +166,10 @@ class Archive:
 
     @contextmanager
     def open(self, name: str) -> Iterator[IO[bytes]]:
-        with reading(self.where(name), "a picture"):
+        with reading(self.where(name), "an image"):
             if self._zip is None:
                 if not stat.S_ISREG((self.path / name).stat().st_mode):
-                    raise UserError(f"{self.where(name)} is not a plain file: take it away")
+                    raise UserError(f"{self.where(name)} is not a regular file: remove it")
                 with (self.path / name).open("rb") as stream:
                     yield stream
             else:
@@ -203,9 +178,9 @@ class Archive:
     def _inside(self, member: zipfile.ZipInfo) -> str:
         parts = member.filename.replace("\\", "/").split("/")
         if not parts[0] or ":" in parts[0] or ".." in parts:
-            raise UserError(f"{self.path} holds '{member.filename}', a path outside itself: do not trust this zip file")
+            raise UserError(f"{self.path} contains the unsafe path '{member.filename}': do not trust this zip file")
         if member.file_size > LARGEST_MEMBER:
-            raise UserError(f"{member.filename} in {self.path} is too large for a picture ({member.file_size:,} bytes)")
+            raise UserError(f"{member.filename} in {self.path} is too large for an image ({member.file_size:,} bytes)")
         return member.filename
 
 
@@ -226,11 +201,11 @@ def _ignored(name: str) -> bool:
 
 
 def read_mat(path: Path, key: str, shape: tuple[int, ...], dtype: str = "") -> NDArray[Any]:
-    """A numeric array of a MATLAB file, whose shape is looked at before it is read.
+    """A numeric array of a MATLAB file, whose shape is checked before it is read.
 
     Args:
         shape: refuse any other
-        dtype: refuse any other, where it is given
+        dtype: refuse any other; empty: any numeric type
     """
     from scipy.io import loadmat, whosmat
 
@@ -241,8 +216,8 @@ def read_mat(path: Path, key: str, shape: tuple[int, ...], dtype: str = "") -> N
             array = loadmat(path, variable_names=[key])[key] if found.get(key, ((), ""))[0] == shape else None
         except PermissionError:
             raise
-        except Exception as error:  # scipy raises anything on a broken file
-            raise UserError(f"{path} is broken: expected a MATLAB file with '{key}'") from error
+        except Exception as error:  # scipy may raise anything on a corrupt file
+            raise UserError(f"{path} is corrupt: expected a MATLAB file with '{key}'") from error
     if array is None:
         has = ", ".join(f"'{name}' {sizes}" for name, (sizes, _) in found.items()) or "nothing"
         raise UserError(f"{path} has {has} instead of '{key}' {shape}")

@@ -1,4 +1,4 @@
-"""Pictures in files: their headers, their pixels, and tables of them that decode a file when its row is asked for."""
+"""Image files: reading their headers, decoding, resizing, and a cache of decoded images."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ Reader = Callable[[Rows], Bytes]
 Color = Literal["as_is", "grey", "rgb"]
 GREY = ("1", "L", "LA", "La", "I;16", "I;16B", "I;16L")
 RGB = ("RGB", "RGBA", "RGBa", "RGBX", "P", "PA", "CMYK", "YCbCr", "LAB", "HSV")
-KEEP = 1 << 30  # bytes of decoded pictures that a table may keep in memory
+KEEP = 1 << 30  # bytes of decoded images that a table may keep in memory
 
 
 def header(stream: IO[bytes], where: str) -> Literal["grey", "rgb"]:
-    """Whether a picture is grey or in colour, from its header."""
+    """Whether an image is grey or in colour, from its header."""
     with _opened(stream, where) as picture:
         return _color(picture, where)
 
@@ -33,11 +33,11 @@ def header(stream: IO[bytes], where: str) -> Literal["grey", "rgb"]:
 def decode(
     stream: IO[bytes], where: str, *, size: int, color: Color = "as_is", crop: int = 0, box: Box | None = None
 ) -> Bytes:
-    """A picture's pixels, [c, size, size]: the largest centred square, resized.
+    """An image's pixels, [c, size, size]: the largest centred square, resized.
 
     Args:
-        crop: the centred square of this many pixels instead
-        box: of this part of the picture, as far as there is such a part
+        crop: side of the centred square to cut instead; 0: the largest
+        box: cut this part of the image first, as far as it lies within the image
     """
     with _opened(stream, where) as picture:
         mode = _color(picture, where) if color == "as_is" else color
@@ -46,28 +46,28 @@ def decode(
 
 
 def resize(pixels: Bytes, size: int) -> Bytes:
-    """Pictures [n, c, h, w] as [n, c, size, size], cropped to a centred square."""
+    """Images [n, c, h, w] as [n, c, size, size], cropped to a centred square."""
     from PIL import Image
 
     if pixels.shape[2:] == (size, size):
         return pixels
     grey = pixels.shape[1] == 1
     pictures = (Image.fromarray(p[0] if grey else np.ascontiguousarray(p.transpose(1, 2, 0))) for p in pixels)
-    squares = [_square(picture, size, 0, "a picture") for picture in pictures]
+    squares = [_square(picture, size, 0, "an image") for picture in pictures]
     return np.stack(squares) if squares else np.zeros((0, pixels.shape[1], size, size), np.uint8)
 
 
-class Kept:
-    """Pictures read one by one when they are asked for; as many as fit are kept, the first rows before the others.
+class ImageCache:
+    """Decodes images on demand and keeps as many as fit into memory, the first rows first.
 
-    Rows are drawn uniformly, so that no choice of what to keep is better than another.
+    Rows are drawn uniformly, so that no choice of rows to keep is better than another.
     """
 
     def __init__(self, read: Callable[[int], Bytes], count: int, shape: tuple[int, ...], keep: int = KEEP) -> None:
         self._read = read
         self._shape = shape
         kept = min(count, keep // int(np.prod(shape)))
-        self._pixels = np.empty((kept, *shape), np.uint8)  # takes memory as it is filled
+        self._pixels = np.empty((kept, *shape), np.uint8)  # takes memory only as it is filled
         self._known: NDArray[np.bool_] = np.zeros(kept, bool)
 
     def __call__(self, rows: Rows) -> Bytes:
@@ -83,13 +83,11 @@ class Kept:
         return out
 
 
-def at_size(read: Reader, count: int, shape: tuple[int, int, int], size: int) -> Reader:
-    """Reads pictures of this shape at another size."""
-    if size < 1:
-        raise UserError(f"size is {size}: a picture needs at least one pixel")
+def resized(read: Reader, count: int, shape: tuple[int, int, int], size: int) -> Reader:
+    """Reads images of this shape at another size."""
     if shape[1:] == (size, size):
         return read
-    return Kept(lambda row: resize(read(np.array([row])), size)[0], count, (shape[0], size, size))
+    return ImageCache(lambda row: resize(read(np.array([row])), size)[0], count, (shape[0], size, size))
 
 
 @contextmanager
@@ -105,9 +103,9 @@ def _opened(stream: IO[bytes], where: str) -> Iterator[Image]:
     except UserError:
         raise
     except UnidentifiedImageError as error:
-        raise UserError(f"{where} is not a picture: take it away, or replace it by one") from error
-    except Exception as error:  # decoders raise anything on corrupt files
-        raise UserError(f"{where} is a corrupt picture: {error or type(error).__name__}") from error
+        raise UserError(f"{where} is not an image: remove or replace it") from error
+    except Exception as error:  # decoders may raise anything on corrupt files
+        raise UserError(f"{where} is a corrupt image: {error or type(error).__name__}") from error
 
 
 def _color(picture: Image, where: str) -> Literal["grey", "rgb"]:
@@ -115,7 +113,7 @@ def _color(picture: Image, where: str) -> Literal["grey", "rgb"]:
         return "grey"
     if picture.mode in RGB:
         return "rgb"
-    raise UserError(f"{where} has pixels of the kind '{picture.mode}': save it as 8-bit grey or RGB")
+    raise UserError(f"{where} has the pixel format '{picture.mode}': save it as 8-bit grey or RGB")
 
 
 def _plain(picture: Image, mode: str) -> Image:
@@ -129,7 +127,7 @@ def _plain(picture: Image, mode: str) -> Image:
 
 
 def _upright(picture: Image) -> Image:
-    """Turned as its camera was held."""
+    """Rotated as its EXIF data says."""
     from PIL import ImageOps
 
     return ImageOps.exif_transpose(picture)
@@ -147,7 +145,7 @@ def _square(picture: Image, size: int, crop: int, where: str) -> Bytes:
     width, height = picture.size
     side = crop or min(width, height)
     if crop > min(width, height):
-        raise UserError(f"{where} has {width} x {height} pixels, too few to cut a square of {crop} from it")
+        raise UserError(f"{where} has {width} x {height} pixels, too few to crop a square of {crop} from it")
     left, top = (width - side) // 2, (height - side) // 2
     picture = picture.crop((left, top, left + side, top + side))
     if side != size:

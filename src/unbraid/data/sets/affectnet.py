@@ -1,6 +1,6 @@
 """AffectNet (Mollahosseini et al., 2017): faces with eight expressions; the full release or the reduced one.
 
-Full: training.csv, validation.csv and Manually_Annotated_Images, of which the face's box is taken. Reduced: train_set
+Full: training.csv, validation.csv and Manually_Annotated_Images, cropped to the face's box. Reduced: train_set
 and val_set, each with images and annotations. Rows without one of the eight expressions are left out.
 """
 
@@ -14,27 +14,28 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from unbraid.data.classed import Classed
-from unbraid.data.io.array_files import cached, npy
-from unbraid.data.io.formats import choice, either, reading
-from unbraid.data.io.image_files import Box, Kept, decode
-from unbraid.data.io.paths import place
+from unbraid.config import FilePath, Size
+from unbraid.data.class_table import ClassTable
+from unbraid.data.io.array_files import cached_rows, npy
+from unbraid.data.io.formats import reading
+from unbraid.data.io.image_files import Box, ImageCache, decode
+from unbraid.data.io.paths import first_existing, source_of
 from unbraid.data.table import Bytes, Factor, Rows
 from unbraid.errors import UserError
 
-SPLITS = (("train", ("training.csv", "train_set")), ("valid", ("validation.csv", "val_set")))
+SPLITS = {"train": ("training.csv", "train_set"), "valid": ("validation.csv", "val_set")}
 PICTURES = ("Manually_Annotated_Images", "Manually_Annotated/Manually_Annotated_Images")
 COLUMNS = ("subDirectory_filePath", "face_x", "face_y", "face_width", "face_height", "facial_landmarks", "expression")
 Row = tuple[Path, Box | None, int]  # file, face, expression
 
 
-class AffectNet(Classed):
+class AffectNet(ClassTable):
     """The labels of the public test set were never published: the validation rows are the `test` of the training rows.
 
     Args:
         path: folder with the csv files or with train_set and val_set; empty: the folder affectnet in the data root
         split: train or valid
-        contempt: keep the eighth expression; without it there are seven
+        contempt: whether to keep the eighth expression, contempt
         size: height and width in pixels; faces are cropped to a centred square and resized
     """
 
@@ -47,15 +48,11 @@ class AffectNet(Classed):
     reduced_counts = (("train", 287_651), ("valid", 3_999))
 
     def __init__(
-        self, *, path: str = "", split: Literal["train", "valid"] = "train", contempt: bool = True, size: int = 64
+        self, *, path: FilePath = "", split: Literal["train", "valid"] = "train", contempt: bool = True, size: Size = 64
     ) -> None:
-        if size < 1:
-            raise UserError(f"size is {size}: a picture needs at least one pixel")
-        folder, (table, part) = place(self.name, path), choice("split", split, SPLITS)
-        found = either(folder, (part, table), self.name)
-        rows = (
-            read_reduced(found, choice("split", split, self.reduced_counts)) if found.name == part else read_full(found)
-        )
+        folder, (table, part) = source_of(self.name, path), SPLITS[split]
+        found = first_existing(folder, (part, table), self.name)
+        rows = read_reduced(found, dict(self.reduced_counts)[split]) if found.name == part else read_full(found)
         rows = [row for row in rows if row[2] < 7 + contempt]
         if not rows:
             raise UserError(f"{found} has no row with one of the eight expressions")
@@ -65,10 +62,10 @@ class AffectNet(Classed):
 
         def read(row: int) -> Bytes:
             file, box, _ = rows[row]
-            with reading(file, "a picture"), file.open("rb") as stream:
+            with reading(file, "an image"), file.open("rb") as stream:
                 return decode(stream, str(file), size=size, color="rgb", box=box)
 
-        self._read = Kept(read, len(rows), self.shape)
+        self._read = ImageCache(read, len(rows), self.shape)
         if split == "train":
             self.test = type(self)(path=path, split="valid", contempt=contempt, size=size)
 
@@ -77,12 +74,10 @@ class AffectNet(Classed):
 
 
 def read_full(path: Path) -> list[Row]:
-    """The rows of a csv file; some copies have no line of names."""
+    """The rows of a csv file; some copies have no header line."""
     pictures = next((path.parent / name for name in PICTURES if (path.parent / name).is_dir()), None)
     if pictures is None:
-        raise UserError(
-            f"{path.parent / PICTURES[0]} does not exist; expected the folder of the full release's pictures"
-        )
+        raise UserError(f"{path.parent / PICTURES[0]} does not exist; expected the folder of the full release's images")
     with reading(path, f"a csv file with {', '.join(COLUMNS)}"), path.open(newline="") as file:
         lines = list(csv.reader(file))
     first = 1 if lines and lines[0][:1] == [COLUMNS[0]] else 0
@@ -94,26 +89,28 @@ def _row(path: Path, number: int, line: list[str], pictures: Path) -> Row:
         x, y, width, height = (int(float(word)) for word in line[1:5])
         name, expression = line[0], int(line[6])
     except (ValueError, IndexError) as error:
-        raise UserError(f"{path} has in line {number} something else than {', '.join(COLUMNS)}") from error
+        raise UserError(f"{path} is not valid in line {number}: expected {', '.join(COLUMNS)}") from error
     file = pictures / name
     if Path(name).is_absolute() or ".." in Path(name).parts or not 0 <= expression <= 10:
-        raise UserError(f"{path} has in line {number} a file outside {pictures.name}, or an expression above 10")
+        raise UserError(
+            f"{path} names in line {number} a file outside {pictures.name}, or an expression outside 0 to 10"
+        )
     if not file.is_file():
         raise UserError(f"{file} is missing, though line {number} of {path.name} names it")
     return file, (x, y, x + width, y + height), expression
 
 
 def read_reduced(folder: Path, count: int) -> list[Row]:
-    """The pictures of a part; each has its expression in a small npy file, which are read once for all."""
-    with reading(folder / "images", "a folder of pictures"):
+    """The images of a part; the expression of each is in a small npy file, all of which are read once and cached."""
+    with reading(folder / "images", "a folder of images"):
         files = sorted((folder / "images").iterdir(), key=lambda file: (len(file.stem), file.stem))
     if len(files) != count:
-        raise UserError(f"{folder / 'images'} has {len(files):,} pictures instead of {count:,}")
+        raise UserError(f"{folder / 'images'} has {len(files):,} images instead of {count:,}")
     notes = folder / "annotations"
     with reading(notes, "a folder of annotations"):
         notes.stat()
     sources = [notes, folder / "images"]
-    known = cached(f"affectnet-{folder.name}", sources, (1, count), lambda: _expressions(notes, files))
+    known = cached_rows(f"affectnet-{folder.name}", sources, (1, count), lambda: _expressions(notes, files))
     return [(file, None, int(expression)) for file, expression in zip(files, known(np.array([0]))[0], strict=True)]
 
 

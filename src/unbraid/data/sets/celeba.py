@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from unbraid.data.io.formats import Archive, choice, either, reading
-from unbraid.data.io.image_files import Kept, decode
-from unbraid.data.io.paths import place
+from unbraid.config import FilePath, Size, Within
+from unbraid.data.io.formats import Archive, reading
+from unbraid.data.io.image_files import ImageCache, decode
+from unbraid.data.io.paths import first_existing, source_of
 from unbraid.data.table import Bytes, Factor, Rows, Table, Values
 from unbraid.errors import UserError, unknown
 
-SPLITS = (("all", (0, 1, 2)), ("train", (0,)), ("valid", (1,)), ("test", (2,)))
+SPLITS = {"all": (0, 1, 2), "train": (0,), "valid": (1,), "test": (2,)}
 BINARY = {"-1": 0, "1": 1}
 NAMES = """
 5_o_Clock_Shadow Arched_Eyebrows Attractive Bags_Under_Eyes Bald Bangs Big_Lips Big_Nose Black_Hair Blond_Hair
@@ -27,14 +28,14 @@ ATTRIBUTES = NAMES.split()
 
 
 class CelebA(Table):
-    """Each attribute is a factor of two values. Files are decoded as they are asked for and kept up to 1 GB.
+    """Each attribute is a factor of two values. Files are decoded on demand and kept in memory up to 1 GB.
 
     Args:
         path: folder with img_align_celeba (a folder or zip) and the lists; empty: the folder celeba in the data root
-        split: all, or the rows of train, valid or test; train has those of test as its test rows
-        attribute: the attribute that is the class
-        crop: side in pixels of the centred square that is cut from the 178 x 218
-        size: height and width in pixels after that
+        split: all, train, valid or test; the test rows of train are those of test
+        attribute: the attribute used as the class
+        crop: side in pixels of the centred square that is cropped from the 178 x 218
+        size: height and width in pixels to which the square is resized
     """
 
     name = "celeba"
@@ -45,23 +46,21 @@ class CelebA(Table):
     def __init__(
         self,
         *,
-        path: str = "",
+        path: FilePath = "",
         split: Literal["all", "train", "valid", "test"] = "train",
         attribute: str = "Smiling",
-        crop: int = 148,
-        size: int = 64,
+        crop: Annotated[int, Within(1, 178)] = 148,
+        size: Size = 64,
     ) -> None:
         if attribute not in ATTRIBUTES:
             raise unknown("attribute of celeba", attribute, ATTRIBUTES)
-        if size < 1 or not 1 <= crop <= 178:
-            raise UserError(f"size is {size} and crop is {crop}: size must be at least 1 and crop from 1 to 178")
         self.label, self.shape = attribute, (3, size, size)
-        folder, wanted = place(self.name, path), choice("split", split, SPLITS)
-        names, self._values = read_attributes(either(folder, lists("list_attr_celeba"), self.name), self.count)
+        folder, wanted = source_of(self.name, path), SPLITS[split]
+        names, self._values = read_attributes(first_existing(folder, lists("list_attr_celeba"), self.name), self.count)
         archive = find_pictures(folder)
         prefix = prefix_of(archive, names)
         if split != "all":
-            parts = read_partition(either(folder, lists("list_eval_partition"), self.name), names)
+            parts = read_partition(first_existing(folder, lists("list_eval_partition"), self.name), names)
             rows = np.flatnonzero(np.isin(parts, wanted))
             names, self._values = [names[row] for row in rows], self._values[rows]
 
@@ -69,7 +68,7 @@ class CelebA(Table):
             with archive.open(prefix + names[row]) as stream:
                 return decode(stream, archive.where(prefix + names[row]), size=size, color="rgb", crop=crop)
 
-        self._read = Kept(read, len(names), self.shape)
+        self._read = ImageCache(read, len(names), self.shape)
         if split == "train":
             self.test = CelebA(path=path, split="test", attribute=attribute, crop=crop, size=size)
 
@@ -89,13 +88,13 @@ def lists(stem: str) -> tuple[str, str]:
 
 
 def find_pictures(folder: Path) -> Archive:
-    found = either(folder, ("img_align_celeba", "img_align_celeba.zip"), "celeba")
+    found = first_existing(folder, ("img_align_celeba", "img_align_celeba.zip"), "celeba")
     doubled = found / "img_align_celeba"  # as Kaggle's zip unpacks
     return Archive(doubled if doubled.is_dir() else found)
 
 
 def prefix_of(archive: Archive, names: list[str]) -> str:
-    """The folder that the pictures have inside their zip; refused when one is missing."""
+    """The folder of the images inside their zip; refused if an image is missing."""
     have = set(archive.names)
     prefix = next(
         (p for p in ("", "img_align_celeba/", "img_align_celeba/img_align_celeba/") if p + names[0] in have), ""
@@ -119,17 +118,17 @@ def read_attributes(path: Path, count: int) -> tuple[list[str], NDArray[np.uint8
     if columns != ATTRIBUTES:
         raise UserError(f"{path} does not start with the names of the {len(ATTRIBUTES)} attributes")
     if len(rows) != count or (path.suffix == ".txt" and head[0].split() != [str(count)]):
-        raise UserError(f"{path} lists {len(rows):,} pictures instead of {count:,}")
+        raise UserError(f"{path} lists {len(rows):,} images instead of {count:,}")
     for number, row in enumerate(rows, len(head) + 1):
         if len(row) != 41 or not BINARY.keys() >= set(row[1:]):
-            raise UserError(f"{path} has in line {number} something else than a name and 40 values of 1 and -1")
+            raise UserError(f"{path} is not valid in line {number}: expected a name and 40 values of 1 or -1")
     flags = b"".join(bytes(map(BINARY.__getitem__, row[1:])) for row in rows)
     return [row[0] for row in rows], np.frombuffer(flags, np.uint8).reshape(-1, 40)
 
 
 def read_partition(path: Path, names: list[str]) -> NDArray[np.int64]:
-    """0 train, 1 valid, 2 test for each picture, [n]."""
-    with reading(path, "a list of pictures with 0, 1 or 2"):
+    """0 train, 1 valid, 2 test for each image, [n]."""
+    with reading(path, "a list of images with 0, 1 or 2"):
         lines = path.read_text().splitlines()
     rows = [line.split(",") for line in lines[1:]] if path.suffix == ".csv" else [line.split() for line in lines]
     found = {row[0]: row[1] for row in rows if len(row) == 2}

@@ -1,4 +1,4 @@
-"""CIFAR-10 (Krizhevsky, 2009): 32 x 32 in colour, ten classes; the binary files, or a folder or zip of pictures."""
+"""CIFAR-10 (Krizhevsky, 2009): 32 x 32 in colour, ten classes; the binary files, or a folder or zip of images."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from unbraid.data.classed import Classed
-from unbraid.data.io.formats import Archive, choice, either, read_raw
-from unbraid.data.io.image_files import Kept, Reader, at_size, decode
-from unbraid.data.io.paths import data_root, place
+from unbraid.config import FilePath, Size
+from unbraid.data.class_table import ClassTable
+from unbraid.data.io.formats import Archive, read_raw
+from unbraid.data.io.image_files import ImageCache, Reader, decode, resized
+from unbraid.data.io.paths import data_root, first_existing, source_of
 from unbraid.data.table import Bytes, Factor, Rows
 from unbraid.errors import UserError
 
@@ -22,13 +23,13 @@ FILES = {"train": tuple(f"data_batch_{i}.bin" for i in range(1, 6)), "test": ("t
 CLASSES = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck")
 
 
-class CIFAR10(Classed):
-    """50,000 rows, whose `test` is 10,000 others.
+class CIFAR10(ClassTable):
+    """50,000 rows, with 10,000 others as `test`.
 
-    Pictures in a folder or zip are named train/<class>/<any name> and test/<class>/<any name>, 5,000 and 1,000 a class.
+    Images in a folder or zip are named train/<class>/<any name> and test/<class>/<any name>, 5,000 and 1,000 per class.
 
     Args:
-        path: folder of data_batch_1.bin etc. or of pictures, or a zip; empty: cifar10 or cifar10-images.zip in the root
+        path: folder of data_batch_1.bin etc. or of images, or a zip; empty: cifar10 or cifar10-images.zip in the root
         split: train or test
         size: height and width in pixels; the files have 32
     """
@@ -42,16 +43,18 @@ class CIFAR10(Classed):
     per_file = 10_000
     per_class = (("train", 5_000), ("test", 1_000))
 
-    def __init__(self, *, path: str = "", split: Literal["train", "test"] = "train", size: int = 32) -> None:
-        per_class = choice("split", split, self.per_class)
-        folder = place(self.name, path)
-        where = find(folder if path or folder.exists() else either(data_root(), (self.name, PICTURES), self.name))
+    def __init__(self, *, path: FilePath = "", split: Literal["train", "test"] = "train", size: Size = 32) -> None:
+        per_class = dict(self.per_class)[split]
+        folder = source_of(self.name, path)
+        where = find(
+            folder if path or folder.exists() else first_existing(data_root(), (self.name, PICTURES), self.name)
+        )
         if (where / FILES["train"][0]).exists():
             read, self.labels = read_batches([where / name for name in FILES[split]], self.per_file)
         else:
             read, self.labels = read_files(Archive(where), split, per_class)
         self.shape = (3, size, size)
-        self._read = at_size(read, len(self.labels), (3, 32, 32), size)
+        self._read = resized(read, len(self.labels), (3, 32, 32), size)
         if split == "train":
             self.test = type(self)(path=path, split="test", size=size)
 
@@ -60,12 +63,12 @@ class CIFAR10(Classed):
 
 
 def find(folder: Path) -> Path:
-    """The folder of binary files, or the folder or zip of pictures."""
+    """The folder of binary files, or the folder or zip of images."""
     if not folder.is_dir() or (folder / FILES["train"][0]).exists() or (folder / "train").is_dir():
         if folder.exists():
             return folder
-        either(folder.parent, (folder.name,), "cifar10")
-    return either(folder, (FOLDER, PICTURES), "cifar10")
+        first_existing(folder.parent, (folder.name,), "cifar10")
+    return first_existing(folder, (FOLDER, PICTURES), "cifar10")
 
 
 def read_batches(paths: list[Path], per_file: int) -> tuple[Reader, NDArray[np.int64]]:
@@ -87,7 +90,7 @@ def read_batches(paths: list[Path], per_file: int) -> tuple[Reader, NDArray[np.i
 
 
 def read_files(archive: Archive, split: str, per_class: int) -> tuple[Reader, NDArray[np.int64]]:
-    """Files named <split>/<class>/<any name>, below any number of folders that all files share."""
+    """Files named <split>/<class>/<any name>, below any number of common folders."""
     names = [name for name in archive.names if name.split("/")[-3:-2] == [split]]
     classes = [name.split("/")[-2] for name in names]
     counts = Counter(classes)
@@ -100,4 +103,4 @@ def read_files(archive: Archive, split: str, per_class: int) -> tuple[Reader, ND
         with archive.open(names[row]) as stream:
             return decode(stream, archive.where(names[row]), size=32, color="rgb")
 
-    return Kept(read, len(names), (3, 32, 32)), np.array([CLASSES.index(name) for name in classes], np.int64)
+    return ImageCache(read, len(names), (3, 32, 32)), np.array([CLASSES.index(name) for name in classes], np.int64)

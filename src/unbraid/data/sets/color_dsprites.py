@@ -1,16 +1,18 @@
 """dSprites in colour: each sprite has a random colour, which is not among the factors.
 
 Locatello et al., 2019 (section 5 of the study): the sprite times a colour drawn from [0.5, 1]^3.
-Differs from the study: a picture's colour is drawn once, not anew each time that the picture is seen.
+Differs from the study: the colour of an image is drawn once, not each time the image is seen.
 """
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import numpy as np
 
-from unbraid.config import Count
+from unbraid.config import AtLeast, Count
 from unbraid.data.compose.row_noise import uniform
-from unbraid.data.sets.dsprites import FACTORS, fitting, sprites
+from unbraid.data.compose.sprites import FACTORS, sprites
 from unbraid.data.table import Bytes, Grid, Values
 
 
@@ -18,7 +20,7 @@ class ColorDSprites(Grid):
     """Coloured sprites on black.
 
     Args:
-        size: height and width of the pictures in pixels
+        size: height and width of the images in pixels
         draw: seed of the colours
     """
 
@@ -26,8 +28,8 @@ class ColorDSprites(Grid):
     gives = ("Images", "Pairs")
     factors = FACTORS
 
-    def __init__(self, *, size: int = 64, draw: Count = 0) -> None:
-        self.shape = (3, fitting(size), size)
+    def __init__(self, *, size: Annotated[int, AtLeast(8)] = 64, draw: Count = 0) -> None:
+        self.shape = (3, size, size)
         self.draw = draw
 
     def render(self, values: Values) -> Bytes:

@@ -1,4 +1,4 @@
-"""Coloured digits on coloured ground; the test has three grounds that training never shows.
+"""Coloured digits on coloured ground; the test has three grounds that never occur in training.
 
 Colored-MNIST of the swap and class-average paper (section 4): class is the digit, known nuisances are both colours.
 The paper does not give its colours: here they are fixed, and far apart.
@@ -6,21 +6,24 @@ The paper does not give its colours: here they are fixed, and far apart.
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import numpy as np
 
+from unbraid.config import AtLeast
 from unbraid.data.compose import digits
-from unbraid.data.compose.painted import Painted, blend, centred
+from unbraid.data.compose.painted_digits import PaintedDigits, blend, centred
 from unbraid.data.compose.palette import DIGITS, GROUNDS
 from unbraid.data.table import Bytes, Factor, Values
 
 
-class ColoredMNIST(Painted):
+class ColoredMNIST(PaintedDigits):
     """Every digit in six colours on three grounds; the `test` has the test digits on three others.
 
     Pairs are the same digit in other colours.
 
     Args:
-        size: height and width of the pictures in pixels, at least 28
+        size: height and width of the images in pixels, at least 28
     """
 
     name = "colored_mnist"
@@ -30,7 +33,7 @@ class ColoredMNIST(Painted):
     nuisances = ("background", "colour")
     groups = ("background",)
 
-    def __init__(self, *, size: int = 28) -> None:
+    def __init__(self, *, size: Annotated[int, AtLeast(28)] = 28) -> None:
         self.shape = (3, size, size)
         images, self.labels, more, their_labels = digits.load()
         self.digits, self.choices = centred(images, size), (np.arange(3), np.arange(6))

@@ -1,4 +1,4 @@
-"""dSprites (Matthey et al., 2017) from the original npz file: 737,280 binary pictures of 64 x 64."""
+"""dSprites (Matthey et al., 2017) from the original npz file: 737,280 binary images of 64 x 64."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from unbraid.data.io.array_files import Stored, cached, npz
-from unbraid.data.io.formats import located
-from unbraid.data.io.image_files import at_size
+from unbraid.config import FilePath, Size
+from unbraid.data.io.array_files import StoredArray, cached_rows, npz
+from unbraid.data.io.image_files import resized
+from unbraid.data.io.paths import single_file
 from unbraid.data.table import Bytes, Factor, Grid, Values
 from unbraid.errors import UserError
 
@@ -17,9 +18,9 @@ FILE = "dsprites_ndarray_co1sh3sc6or40x32y32_64x64.npz"
 
 
 class DSpritesNpz(Grid):
-    """The file's single colour is left out. Orientations 0 and 39 are the same angle and show the same pictures.
+    """The file's single colour is left out. Orientations 0 and 39 are the same angle and show the same images.
 
-    The file is unpacked once, with eight pixels to a byte (377 MB), into the data root. Its metadata is a pickle, which
+    The file is unpacked once, with eight pixels to a byte (377 MB), into the cache folder. Its metadata is a pickle and
     is not read.
 
     Args:
@@ -28,6 +29,7 @@ class DSpritesNpz(Grid):
     """
 
     name = "dsprites_npz"
+    gives = ("Images", "Pairs")
     factors = (
         Factor("shape", 3),
         Factor("scale", 6),
@@ -36,21 +38,21 @@ class DSpritesNpz(Grid):
         Factor("posY", 32),
     )
 
-    def __init__(self, *, path: str = "", size: int = 64) -> None:
-        file = located(self.name, path, FILE)
+    def __init__(self, *, path: FilePath = "", size: Size = 64) -> None:
+        file = single_file(self.name, path, FILE)
         count = len(self)
         pictures = npz(file, "imgs")["imgs"].expect((count, 64, 64), "uint8")
         classes = npz(file, "latents_classes")["latents_classes"].expect((count, 6), "int64")
-        bits = cached(self.name, [file], (count, 512), lambda: pack(pictures, classes, self.sizes))
+        bits = cached_rows(self.name, [file], (count, 512), lambda: pack(pictures, classes, self.sizes))
         self.shape = (1, size, size)
-        self._read = at_size(lambda rows: unpack(bits(rows)), count, (1, 64, 64), size)
+        self._read = resized(lambda rows: unpack(bits(rows)), count, (1, 64, 64), size)
 
     def render(self, values: Values) -> Bytes:
         return self._read(np.ravel_multi_index(tuple(values.T), self.sizes))
 
 
-def pack(pictures: Stored, classes: Stored, sizes: tuple[int, ...]) -> Iterator[NDArray[np.uint8]]:
-    """The pictures, which hold 0 and 1, as bits, [n, 512] at a time; refused when in another order."""
+def pack(pictures: StoredArray, classes: StoredArray, sizes: tuple[int, ...]) -> Iterator[NDArray[np.uint8]]:
+    """The images, which hold 0 and 1, as bits, [n, 512] at a time; refused when in another order."""
     with_color = (1, *sizes)
     order = np.stack(np.unravel_index(np.arange(pictures.shape[0]), with_color), -1)
     if not np.array_equal(classes.load(), order):
@@ -62,5 +64,5 @@ def pack(pictures: Stored, classes: Stored, sizes: tuple[int, ...]) -> Iterator[
 
 
 def unpack(bits: NDArray[np.uint8]) -> Bytes:
-    """Bits [n, 512] as pictures of 0 and 255, [n, 1, 64, 64]."""
+    """Bits [n, 512] as images of 0 and 255, [n, 1, 64, 64]."""
     return np.unpackbits(bits, axis=1).reshape(-1, 1, 64, 64) * np.uint8(255)

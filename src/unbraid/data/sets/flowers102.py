@@ -8,18 +8,19 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from unbraid.data.classed import Classed
-from unbraid.data.io.formats import choice, either, read_mat
-from unbraid.data.io.image_files import Kept, decode
-from unbraid.data.io.paths import place
+from unbraid.config import FilePath, Size
+from unbraid.data.class_table import ClassTable
+from unbraid.data.io.formats import read_mat
+from unbraid.data.io.image_files import ImageCache, decode
+from unbraid.data.io.paths import first_existing, source_of
 from unbraid.data.table import Bytes, Factor, Rows
 from unbraid.errors import UserError
 
-SPLITS = (("all", ""), ("train", "trnid"), ("valid", "valid"), ("test", "tstid"))
+SPLITS = {"all": "", "train": "trnid", "valid": "valid", "test": "tstid"}
 
 
-class Flowers102(Classed):
-    """The original split: train and valid have 10 pictures of each kind, test the other 6,149; many papers swap them.
+class Flowers102(ClassTable):
+    """The original split: train and valid have 10 images of each kind, test the other 6,149; many papers swap them.
 
     Args:
         path: folder with imagelabels.mat, setid.mat and the folder jpg; empty: the folder flowers102 in the data root
@@ -35,23 +36,21 @@ class Flowers102(Classed):
     counts = (("trnid", 1_020), ("valid", 1_020), ("tstid", 6_149))
 
     def __init__(
-        self, *, path: str = "", split: Literal["all", "train", "valid", "test"] = "train", size: int = 64
+        self, *, path: FilePath = "", split: Literal["all", "train", "valid", "test"] = "train", size: Size = 64
     ) -> None:
-        if size < 1:
-            raise UserError(f"size is {size}: a picture needs at least one pixel")
-        folder, key = place(self.name, path), choice("split", split, SPLITS)
+        folder, key = source_of(self.name, path), SPLITS[split]
         total = sum(count for _, count in self.counts)
-        labels = read_labels(either(folder, ("imagelabels.mat",), self.name), total)
-        sets = read_sets(either(folder, ("setid.mat",), self.name), dict(self.counts))
+        labels = read_labels(first_existing(folder, ("imagelabels.mat",), self.name), total)
+        sets = read_sets(first_existing(folder, ("setid.mat",), self.name), dict(self.counts))
         rows = sets[key] if key else np.arange(total)
         self.labels, self.shape = labels[rows], (3, size, size)
-        files = [either(folder, (f"jpg/image_{row + 1:05d}.jpg",), self.name) for row in rows]
+        files = [first_existing(folder, (f"jpg/image_{row + 1:05d}.jpg",), self.name) for row in rows]
 
         def read(row: int) -> Bytes:
             with files[row].open("rb") as stream:
                 return decode(stream, str(files[row]), size=size, color="rgb")
 
-        self._read = Kept(read, len(files), self.shape)
+        self._read = ImageCache(read, len(files), self.shape)
         if split == "train":
             self.test = type(self)(path=path, split="test", size=size)
 
@@ -60,7 +59,7 @@ class Flowers102(Classed):
 
 
 def read_labels(path: Path, count: int) -> NDArray[np.int64]:
-    """The class of each picture from 0, [count]; the file counts from 1."""
+    """The class of each image from 0, [count]; the file counts from 1."""
     labels: NDArray[np.int64] = read_mat(path, "labels", (1, count))[0].astype(np.int64)
     if labels.min() < 1 or labels.max() > 102:
         raise UserError(f"{path} has labels from {labels.min()} to {labels.max()} instead of 1 to 102")
@@ -69,8 +68,8 @@ def read_labels(path: Path, count: int) -> NDArray[np.int64]:
 
 
 def read_sets(path: Path, counts: dict[str, int]) -> dict[str, Rows]:
-    """The rows of each part, from 0; the file counts pictures from 1."""
+    """The rows of each part, from 0; the file counts images from 1."""
     sets = {key: read_mat(path, key, (1, count))[0].astype(np.int64) - 1 for key, count in counts.items()}
     if not np.array_equal(np.sort(np.concatenate(list(sets.values()))), np.arange(sum(counts.values()))):
-        raise UserError(f"{path} does not put every picture into exactly one part")
+        raise UserError(f"{path} does not put every image into exactly one part")
     return sets

@@ -1,8 +1,8 @@
-"""A user's own pictures: a folder or zip of image files, with or without class folders, or an npy or npz array.
+"""A user's own images: a folder or zip of image files, with or without class folders, or an npy or npz array.
 
-`train/` and `test/` at the top of a folder or zip are taken for what they say. When below that every file lies in a
-folder, and there are several folders, these are the classes. An npz file has its pictures under `images` (or
-alone) and, if there are classes, whole numbers from 0 under `labels`. Arrays are [n, h, w], [n, h, w, c] or
+`train/` and `test/` at the top of a folder or zip are the training and test rows. If below that every file lies in a
+folder, and there are several folders, these are the classes. An npz file has its images under `images` (or
+as its only array) and, if there are classes, whole numbers from 0 under `labels`. Arrays are [n, h, w], [n, h, w, c] or
 [n, c, h, w], bytes or floats in [0, 1].
 """
 
@@ -14,33 +14,31 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from unbraid.data.classed import Classed
-from unbraid.data.io.array_files import ReadRows, Stored, npy, npz
-from unbraid.data.io.formats import Archive, choice
-from unbraid.data.io.image_files import Color, Kept, Reader, at_size, decode, header
+from unbraid.config import FilePath, Size
+from unbraid.data.class_table import ClassTable
+from unbraid.data.io.array_files import ReadRows, StoredArray, npy, npz
+from unbraid.data.io.formats import Archive
+from unbraid.data.io.image_files import Color, ImageCache, Reader, decode, header, resized
 from unbraid.data.table import Bytes, Factor, Rows, Values
 from unbraid.errors import UserError
 
-COLORS = (("as_is", 0), ("grey", 1), ("rgb", 3))  # channels, 0: as they are
+CHANNELS = {"as_is": 0, "grey": 1, "rgb": 3}  # 0: as many as there are
 
 
-class Images(Classed):
-    """Files are decoded when they are asked for and kept in memory up to 1 GB; each header is checked at the start.
+class Images(ClassTable):
+    """Files are decoded on demand and kept in memory up to 1 GB; each header is checked at the start.
 
     Args:
-        path: folder, zip file, npy file or npz file with the pictures
-        size: height and width in pixels; pictures are cropped to a centred square and resized
-        color: as_is refuses grey pictures among colour ones, grey and rgb convert
+        path: folder, zip file, npy file or npz file with the images
+        size: height and width in pixels; images are cropped to a centred square and resized
+        color: as_is (refuses grey images among colour ones), or convert all to grey or rgb
     """
 
     name = "images"
     gives = ("Images",)
     _read: Reader
 
-    def __init__(self, *, path: str, size: int = 64, color: Literal["as_is", "grey", "rgb"] = "as_is") -> None:
-        if size < 1:
-            raise UserError(f"size is {size}: a picture needs at least one pixel")
-        choice("color", color, COLORS)
+    def __init__(self, *, path: FilePath, size: Size = 64, color: Literal["as_is", "grey", "rgb"] = "as_is") -> None:
         place = Path(path).expanduser()
         if place.suffix.lower() in (".npy", ".npz"):
             self._from_array(place, size, color)
@@ -72,16 +70,16 @@ class Images(Classed):
         (count, present, height, width), axes = _layout(pictures)
         stored = pictures.rows(self.name)
         _check_range(pictures, stored)
-        channels = choice("color", color, COLORS) or present
+        channels = CHANNELS[color] or present
         if channels < present:
-            raise UserError(f"{pictures.where} is in colour: convert it to grey before, or leave color as it is")
+            raise UserError(f"{pictures.where} is in colour: convert it to grey first, or leave color at as_is")
 
         def read(rows: Rows) -> Bytes:
             pixels = stored(rows).reshape(len(rows), *pictures.shape[1:3], -1).transpose(axes)
             return _to_bytes(pixels).repeat(channels // present, 1)
 
         self.shape = (channels, size, size)
-        self._read = at_size(read, count, (channels, height, width), size)
+        self._read = resized(read, count, (channels, height, width), size)
         self._classes(_labels(labels, count), ())
 
     def _classes(self, labels: Any, names: tuple[str, ...]) -> None:
@@ -90,7 +88,7 @@ class Images(Classed):
         self.class_names = names or tuple(str(i) for i in range(count))
         if count > 1:
             self.factors, self.label, self.shared = (Factor("class", count),), "class", ("class",)
-            self.gives = Classed.gives  # type: ignore[assignment]  # the class's own is shorter
+            self.gives = ClassTable.gives  # type: ignore[assignment]  # the class's own is shorter
 
 
 def _part(whole: Images) -> Images:
@@ -103,7 +101,7 @@ def _part(whole: Images) -> Images:
 def _parts(archive: Archive) -> dict[str, dict[str, str]]:
     """The files of each part ('train' and 'test', or only '') with the folder that each lies in."""
     if not archive.names:
-        raise UserError(f"{archive.path} has no pictures in it")
+        raise UserError(f"{archive.path} contains no images")
     folders = {name: PurePosixPath(name).parts[:-1] for name in archive.names}
     while len(top := {folder[0] if folder else "" for folder in folders.values()}) == 1 and top != {""}:
         folders = {name: folder[1:] for name, folder in folders.items()}
@@ -116,21 +114,19 @@ def _parts(archive: Archive) -> dict[str, dict[str, str]]:
 
 
 def _channels(archive: Archive, names: list[str], color: str) -> int:
-    """1 or 3, after a look at each header."""
+    """1 or 3, after reading each header."""
     kinds = {}
     for name in names:
         with archive.open(name) as stream:
             kinds[name] = header(stream, archive.where(name))
     if color != "as_is":
-        return choice("color", color, COLORS)
+        return CHANNELS[color]
     grey = [name for name in names if kinds[name] == "grey"]
     if 0 < len(grey) < len(names):
         colored = next(name for name in names if kinds[name] == "rgb")
         few, rest = (grey[0], "colour") if len(grey) <= len(names) / 2 else (colored, "grey")
         kind = "grey" if rest == "colour" else "in colour"
-        raise UserError(
-            f"{archive.where(few)} is {kind} among {rest} pictures: set color to rgb or grey to convert all"
-        )
+        raise UserError(f"{archive.where(few)} is {kind} among {rest} images: set color to rgb or grey to convert all")
     return 1 if grey else 3
 
 
@@ -139,42 +135,49 @@ def _reader(archive: Archive, names: list[str], shape: tuple[int, int, int], col
         with archive.open(names[row]) as stream:
             return decode(stream, archive.where(names[row]), size=shape[1], color=color)
 
-    return Kept(read, len(names), shape)
+    return ImageCache(read, len(names), shape)
 
 
-def _arrays(path: Path) -> tuple[Stored, Stored | None]:
+def _arrays(path: Path) -> tuple[StoredArray, StoredArray | None]:
     if path.suffix.lower() == ".npy":
         return npy(path), None
     found = npz(path)
     labels = found.pop("labels", None)
     if "images" not in found and len(found) != 1:
-        raise UserError(f"{path} has the arrays {', '.join(found) or 'none'}: name the one with the pictures 'images'")
+        raise UserError(f"{path} has the arrays {', '.join(found) or 'none'}: call the one with the images 'images'")
     return found.get("images") or next(iter(found.values())), labels
 
 
-def _layout(stored: Stored) -> tuple[tuple[int, int, int, int], tuple[int, int, int, int]]:
-    """Number, channels, height and width, and the order of axes that puts the stored ones, four at least, that way."""
+def _layout(stored: StoredArray) -> tuple[tuple[int, int, int, int], tuple[int, int, int, int]]:
+    """Number, channels, height and width, and the order in which the stored axes (four at least) give these."""
     shape = (*stored.shape, 1) if len(stored.shape) == 3 else stored.shape
     if stored.dtype.kind not in "fb" and stored.dtype != np.uint8:
         raise UserError(f"{stored.where} holds {stored.dtype.name}: save bytes (uint8), or floats in [0, 1]")
     axes = (0, 3, 1, 2) if shape[3:] in ((1,), (3,)) else (0, 1, 2, 3)
+    if len(stored.shape) == 2:
+        raise UserError(
+            f"{stored.where} has shape {stored.shape}, a table of features: images are [n, h, w], [n, h, w, c] or "
+            "[n, c, h, w], and the data set for features is two_folders"
+        )
     if len(shape) != 4 or shape[axes[1]] not in (1, 3) or 0 in shape:
         raise UserError(f"{stored.where} has shape {stored.shape} instead of [n, h, w], [n, h, w, c] or [n, c, h, w]")
     n, c, h, w = (shape[axis] for axis in axes)
     return (n, c, h, w), axes
 
 
-def _check_range(stored: Stored, read: ReadRows) -> None:
+def _check_range(stored: StoredArray, read: ReadRows) -> None:
     if stored.dtype.kind != "f":
         return
     count, size = stored.shape[0], int(np.prod(stored.shape[1:]))
     for start in range(0, count, step := max(1, (1 << 24) // size)):
         piece = read(np.arange(start, min(start + step, count))).reshape(-1, size)
         if not (piece.min() >= 0 and piece.max() <= 1):  # also true of NaN
-            row = start + int(np.argmin(((piece >= 0) & (piece <= 1)).all(1)))
-            raise UserError(
-                f"{stored.where} has floats outside [0, 1], first in picture {row}: scale them, or save bytes"
+            missing = np.isnan(piece).any(1)
+            wrong = missing if missing.any() else ~((piece >= 0) & (piece <= 1)).all(1)
+            what, how = (
+                ("NaN", "replace it") if missing.any() else ("floats outside [0, 1]", "scale them, or save bytes")
             )
+            raise UserError(f"{stored.where} has {what}, first in image {start + int(np.argmax(wrong))}: {how}")
 
 
 def _to_bytes(pixels: NDArray[Any]) -> Bytes:
@@ -183,7 +186,7 @@ def _to_bytes(pixels: NDArray[Any]) -> Bytes:
     return np.rint(np.asarray(pixels, np.float32) * 255).astype(np.uint8)
 
 
-def _labels(stored: Stored | None, count: int) -> NDArray[np.int64]:
+def _labels(stored: StoredArray | None, count: int) -> NDArray[np.int64]:
     if stored is None:
         return np.zeros(count, np.int64)
     if stored.shape != (count,) or stored.dtype.kind not in "iu":

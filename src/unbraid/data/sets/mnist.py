@@ -7,17 +7,18 @@ from typing import Literal
 
 import numpy as np
 
-from unbraid.data.classed import Classed
-from unbraid.data.io.formats import choice, either, read_idx
-from unbraid.data.io.image_files import at_size
-from unbraid.data.io.paths import place
+from unbraid.config import FilePath, Size
+from unbraid.data.class_table import ClassTable
+from unbraid.data.io.formats import read_idx
+from unbraid.data.io.image_files import resized
+from unbraid.data.io.paths import first_existing, source_of
 from unbraid.data.table import Bytes, Factor, Rows
 from unbraid.errors import UserError
 
 STEMS = {"train": "train", "test": "t10k"}
 
 
-class MNIST(Classed):
+class MNIST(ClassTable):
     """One grey channel; the factor is the digit. The training rows have the test rows as their `test`.
 
     Args:
@@ -33,16 +34,16 @@ class MNIST(Classed):
     shared = ("digit",)
     counts = (("train", 60_000), ("test", 10_000))
 
-    def __init__(self, *, path: str = "", split: Literal["train", "test"] = "train", size: int = 28) -> None:
-        count = choice("split", split, self.counts)
-        folder = place(self.name, path)
+    def __init__(self, *, path: FilePath = "", split: Literal["train", "test"] = "train", size: Size = 28) -> None:
+        count = dict(self.counts)[split]
+        folder = source_of(self.name, path)
         pixels = read_idx(_file(folder, split, "images", 3), (count, 28, 28)).astype(np.uint8, copy=False)[:, None]
         labels = _file(folder, split, "labels", 1)
         self.labels = read_idx(labels, (count,)).astype(np.int64)
         if self.labels.max(initial=0) > 9:
             raise UserError(f"{labels} has the label {self.labels.max()}, which is not a digit")
         self.shape = (1, size, size)
-        self._read = at_size(lambda rows: pixels[rows], count, (1, 28, 28), size)
+        self._read = resized(lambda rows: pixels[rows], count, (1, 28, 28), size)
         if split == "train":
             self.test = type(self)(path=path, split="test", size=size)
 
@@ -51,6 +52,6 @@ class MNIST(Classed):
 
 
 def _file(folder: Path, split: str, what: str, ndim: int) -> Path:
-    """Gunzip keeps the name's dash, or puts back the dot of the name that is stored in the gz file."""
+    """Names differ: gunzip keeps the dash, or restores the dot of the name that is stored in the gz file."""
     names = (f"{STEMS[split]}-{what}{mark}idx{ndim}-ubyte{end}" for end in (".gz", "") for mark in ("-", "."))
-    return either(folder, tuple(names), "mnist")
+    return first_existing(folder, tuple(names), "mnist")

@@ -1,9 +1,9 @@
 """Digits on photographs: views share two of digit, background class and location, and differ in the third.
 
-MNIST/STL-10 of "Unsupervised disentanglement without autoencoding" (Burns et al. 2021, appendix A.1): a digit of 28 x
-28 over a 64 x 64 piece of an STL-10 picture by the larger value of each pixel, at one of two rows and four columns; 90
-% of the pooled digits and pictures are for training. Differs from the paper: rows are composed when they are asked for,
-so that no JPEG compression comes in between.
+MNIST/STL-10 of "Unsupervised disentanglement without autoencoding" (Burns et al. 2021, appendix A.1): a digit of
+28 x 28 over a 64 x 64 piece of an STL-10 image, taking the larger value of each pixel, at one of two rows and four
+columns; 90 % of the pooled digits and images are for training. Differs from the paper: rows are composed on demand, so
+that no JPEG compression intervenes.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from unbraid.config import Count
+from unbraid.config import Count, Share, Size
 from unbraid.data.compose import digits, photographs
 from unbraid.data.table import Bytes, Factor, Product, Rows, Values, until_found
-from unbraid.errors import UserError, unknown
+from unbraid.errors import UserError
 
 SHARED = {"dc-bc": ("digit", "background"), "dc-dl": ("digit", "location"), "bc-dl": ("background", "location")}
 TOP, LEFT = (2, 34), (0, 12, 24, 36)  # of the digit, in pixels of 64 x 64
@@ -31,9 +31,9 @@ class MNISTSTL10(Product):
         variant: what the two views of a pair share: dc-bc (digit and background class), dc-dl, bc-dl (digit location)
         size: 64, or 32 with digits of 14 x 14 in the same places
         backgrounds: stl10 or cifar10
-        brightness: factor on the photograph; at 1 contrastive losses on small nets see only the background, try 0.6
-        train_rows: number of rows to train on
-        test_rows: number of rows to test on, from other digits and photographs
+        brightness: factor on the photograph; at 1 small contrastive nets see only the background, try 0.6
+        train_rows: number of training rows
+        test_rows: number of test rows, with other digits and photographs
         draw: seed of the rows that are drawn
     """
 
@@ -48,21 +48,15 @@ class MNISTSTL10(Product):
         self,
         *,
         variant: Literal["dc-bc", "dc-dl", "bc-dl"] = "dc-bc",
-        size: int = 64,
+        size: Size = 64,
         backgrounds: Literal["stl10", "cifar10"] = "stl10",
-        brightness: float = 1.0,
-        train_rows: int = 100_000,
-        test_rows: int = 10_000,
+        brightness: Share = 1.0,
+        train_rows: Size = 100_000,
+        test_rows: Size = 10_000,
         draw: Count = 0,
     ) -> None:
-        if variant not in SHARED:
-            raise unknown("variant of mnist_stl10", variant, SHARED)
         if size not in (64, 32):
-            raise UserError(f"size is {size}: digits on photographs come at 64 or 32")
-        if not 0 <= brightness <= 1:
-            raise UserError(f"brightness is {brightness}: the factor on the photographs lies between 0 and 1")
-        if min(train_rows, test_rows) < 1:
-            raise UserError(f"train_rows and test_rows must be at least 1, not {train_rows} and {test_rows}")
+            raise UserError(f"size of mnist_stl10 must be 64 or 32, not {size}")
         self.shape, self.shared, self.brightness = (3, size, size), SHARED[variant], brightness
         images, self.digit_labels = digits.pool()
         self.digits = images if size == 64 else _halved(images)
@@ -70,7 +64,7 @@ class MNISTSTL10(Product):
         self.photograph_labels = self.photographs.labels
         rng = np.random.default_rng(draw)
         pools = [rng.permutation(len(labels)) for labels in (self.digit_labels, self.photograph_labels)]
-        test = self.twin()
+        test = self.copy()
         test.pools = [pool[round(0.9 * len(pool)) :] for pool in pools]
         self.pools = [pool[: round(0.9 * len(pool))] for pool in pools]
         for table, count in ((self, train_rows), (test, test_rows)):
@@ -120,7 +114,7 @@ class MNISTSTL10(Product):
 
     @cached_property
     def _groups(self) -> tuple[Rows, Rows, Rows]:
-        """Rows sorted by shared label, where each label begins among them, and how many rows it has."""
+        """Rows sorted by shared label, the start of each label in that order, and its number of rows."""
         labels = self.shared_label(np.arange(len(self)))
         count = np.bincount(labels)
         return np.argsort(labels, kind="stable"), np.cumsum(count) - count, count

@@ -1,7 +1,7 @@
-"""MPI3D (Gondal et al., 2019) from its npz files: a robot arm's 1,036,800 pictures, rendered or photographed.
+"""MPI3D (Gondal et al., 2019) from its npz files: a robot arm's 1,036,800 images, rendered or photographed.
 
-The order of the pictures is their label. The variant `complex` has 460,800 pictures of everyday things; how many
-colours and shapes a file has is told by its length.
+The factors of an image follow from its position. The variant `complex` has 460,800 images of everyday objects; the
+length of a file determines its number of colours and shapes.
 """
 
 from __future__ import annotations
@@ -11,19 +11,20 @@ from typing import Literal
 
 import numpy as np
 
+from unbraid.config import FilePath, Size
 from unbraid.data.io.array_files import npz
-from unbraid.data.io.formats import choice, located
-from unbraid.data.io.image_files import at_size
-from unbraid.data.split import hold_out, narrow
+from unbraid.data.io.image_files import resized
+from unbraid.data.io.paths import single_file
+from unbraid.data.split import hold_out, restrict
 from unbraid.data.table import Bytes, Factor, Grid, Values
 from unbraid.errors import UserError
 
-FILES = (
-    ("toy", "mpi3d_toy.npz"),
-    ("realistic", "mpi3d_realistic.npz"),
-    ("real", "mpi3d_real.npz"),
-    ("complex", "mpi3d_real_complex.npz"),
-)
+FILES = {
+    "toy": "mpi3d_toy.npz",
+    "realistic": "mpi3d_realistic.npz",
+    "real": "mpi3d_real.npz",
+    "complex": "mpi3d_real_complex.npz",
+}
 NAMES = (
     "object_color",
     "object_shape",
@@ -36,13 +37,13 @@ NAMES = (
 
 
 class MPI3D(Grid):
-    """The file is unpacked once into the data root (12.7 GB; 5.7 GB for complex), from where rows are read.
+    """The file is unpacked once into the cache folder (12.7 GB; 5.7 GB for complex), from where rows are read.
 
     Args:
         path: the npz file, or its folder; empty: the folder mpi3d in the data root
         variant: toy, realistic, real or complex
         size: height and width in pixels; the files have 64
-        new_colours: train on the first half of the object colours, test on the other; pairs share the shape
+        new_colours: train on the first half of the object colours, test on the others; pairs share the shape
     """
 
     name = "mpi3d"
@@ -56,24 +57,24 @@ class MPI3D(Grid):
     def __init__(
         self,
         *,
-        path: str = "",
+        path: FilePath = "",
         variant: Literal["toy", "realistic", "real", "complex"] = "toy",
-        size: int = 64,
+        size: Size = 64,
         new_colours: bool = False,
     ) -> None:
-        file = located(self.name, path, choice("variant", variant, FILES))
+        file = single_file(self.name, path, FILES[variant])
         stored = npz(file, "images")["images"]
         sizes = next((sizes for sizes in self.layouts if stored.shape[:1] == (math.prod(sizes),)), None)
         if sizes is None:
             lengths = " or ".join(f"{math.prod(sizes):,}" for sizes in self.layouts)
-            raise UserError(f"{stored.where} has shape {stored.shape} instead of {lengths} pictures")
+            raise UserError(f"{stored.where} has shape {stored.shape} instead of {lengths} images")
         self.factors = tuple(map(Factor, NAMES, sizes))
         read = stored.expect((len(self), 64, 64, 3), "uint8").rows(f"{self.name}-{variant}")
         self.shape = (3, size, size)
-        self._read = at_size(lambda rows: read(rows).transpose(0, 3, 1, 2), len(self), (3, 64, 64), size)
+        self._read = resized(lambda rows: read(rows).transpose(0, 3, 1, 2), len(self), (3, 64, 64), size)
         if new_colours:
             self.fixed, colours = ("object_shape",), self.sizes[0]
-            narrow(self, hold_out(self, where={"object_color": range(colours // 2, colours)}))
+            restrict(self, hold_out(self, where={"object_color": range(colours // 2, colours)}))
 
     def render(self, values: Values) -> Bytes:
         return self._read(np.ravel_multi_index(tuple(values.T), self.sizes))

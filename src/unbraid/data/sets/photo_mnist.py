@@ -1,7 +1,7 @@
 """Digits on photographs against photographs alone: a target and a background set that varies in more than texture.
 
 With a photograph y and a digit t in [0, 1] a target is x = rho y + (1 - rho) t, as in Grassy MNIST. Photographs differ
-from each other as faces do, in shape, light and surroundings: a stand-in where CelebA and AffectNet cannot be had.
+from each other as faces do, in shape, light and surroundings: a substitute where CelebA and AffectNet are unavailable.
 """
 
 from __future__ import annotations
@@ -9,14 +9,14 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from unbraid.config import Count
+from unbraid.config import Count, FilePath, Share, Size
 from unbraid.data.compose import digits
+from unbraid.data.compose.photographs import GreyPhotographs
 from unbraid.data.sets.cifar10 import CIFAR10
 from unbraid.data.table import Bytes, Factor, Rows, Table, Values
 from unbraid.errors import UserError
 
 SIDE = 32
-GREY = np.array([0.299, 0.587, 0.114], np.float32)  # ITU-R BT.601
 
 
 class PhotoMNIST(Table):
@@ -25,7 +25,7 @@ class PhotoMNIST(Table):
     Args:
         path: folder or zip of CIFAR-10; empty: cifar10 or cifar10-images.zip in the data root
         ratio: rho, the share of the photograph in the sum
-        per_class: number of target rows of each digit, fewer where there are fewer
+        per_class: largest number of target rows of each digit
         photographs: number of rows of the background
         draw: seed of digits and photographs
     """
@@ -37,12 +37,14 @@ class PhotoMNIST(Table):
     shape = (1, SIDE, SIDE)
 
     def __init__(
-        self, *, path: str = "", ratio: float = 0.5, per_class: int = 1000, photographs: int = 10_000, draw: Count = 0
+        self,
+        *,
+        path: FilePath = "",
+        ratio: Share = 0.5,
+        per_class: Size = 1000,
+        photographs: Size = 10_000,
+        draw: Count = 0,
     ) -> None:
-        if not 0 <= ratio <= 1:
-            raise UserError(f"ratio is {ratio}: the share of the photograph lies between 0 and 1")
-        if min(per_class, photographs) < 1:
-            raise UserError(f"per_class and photographs must be at least 1, not {per_class} and {photographs}")
         whole = CIFAR10(path=path)
         rng = np.random.default_rng(draw)
         images, labels, *_ = digits.load()
@@ -51,14 +53,14 @@ class PhotoMNIST(Table):
         if len(chosen) + photographs > len(whole):
             raise UserError(
                 f"{len(chosen):,} targets and {photographs:,} backgrounds are more than the {len(whole):,} photographs "
-                "there are: lower per_class or photographs"
+                "available: lower per_class or photographs"
             )
         order = rng.permutation(len(whole))
         self.ratio = ratio
         self.digits: Bytes = np.pad(images[chosen], ((0, 0), (2, 2), (2, 2)))
         self.labels: NDArray[np.int64] = labels[chosen]
-        self.behind = Photographs(whole, order[: len(chosen)])
-        self.background = Photographs(whole, order[len(chosen) :][:photographs])
+        self.behind = GreyPhotographs(whole, order[: len(chosen)])
+        self.background = GreyPhotographs(whole, order[len(chosen) :][:photographs])
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -69,22 +71,4 @@ class PhotoMNIST(Table):
     def images(self, rows: Rows) -> Bytes:
         y, t = self.behind.images(rows).astype(np.float32), self.digits[rows][:, None].astype(np.float32)
         pixels: Bytes = np.rint(self.ratio * y + (1 - self.ratio) * t).astype(np.uint8)
-        return pixels
-
-
-class Photographs(Table):
-    """Some photographs of CIFAR-10 in grey."""
-
-    name = "photographs"
-    shape = (1, SIDE, SIDE)
-
-    def __init__(self, whole: CIFAR10, chosen: Rows) -> None:
-        self.whole, self.chosen = whole, chosen
-
-    def __len__(self) -> int:
-        return len(self.chosen)
-
-    def images(self, rows: Rows) -> Bytes:
-        grey = np.einsum("nchw,c->nhw", self.whole.images(self.chosen[rows]).astype(np.float32), GREY)
-        pixels: Bytes = np.rint(grey)[:, None].astype(np.uint8)
         return pixels

@@ -1,19 +1,21 @@
-"""Coloured digits that are also turned; the test has grounds and angles that training never shows.
+"""Coloured digits that are also rotated; the test has grounds and angles that never occur in training.
 
 Rotation-Colored-MNIST of the swap and class-average paper (section 4): trained at 0, ±22.5 and ±45 degrees, tested at
 ±65 and ±75. Class is the digit, known nuisances are both colours, the angle is an unknown nuisance.
-Differs from the paper: its text also lists 0 among the test angles, its tables do not; here they are the tables'.
+Differs from the paper: its text also lists 0 among the test angles, its tables do not; here we follow the tables.
 """
 
 from __future__ import annotations
 
 from functools import cache
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
 
+from unbraid.config import AtLeast
 from unbraid.data.compose import digits
-from unbraid.data.compose.painted import Painted, blend, centred
+from unbraid.data.compose.painted_digits import PaintedDigits, blend, centred
 from unbraid.data.compose.palette import DIGITS, GROUNDS
 from unbraid.data.table import Bytes, Factor, Values
 
@@ -21,13 +23,13 @@ ANGLES = (-75.0, -65.0, -45.0, -22.5, 0.0, 22.5, 45.0, 65.0, 75.0)  # degrees, a
 TRAIN, TEST = np.arange(2, 7), np.array([0, 1, 7, 8])
 
 
-class RotationColoredMNIST(Painted):
+class RotationColoredMNIST(PaintedDigits):
     """Every digit at five angles in six colours on three grounds; the `test` has other angles and other grounds.
 
     Pairs are the same digit at the same angle in other colours.
 
     Args:
-        size: height and width of the pictures in pixels, at least 28
+        size: height and width of the images in pixels, at least 28
     """
 
     name = "rotation_colored_mnist"
@@ -38,7 +40,7 @@ class RotationColoredMNIST(Painted):
     groups = ("angle", "background")
     fixed = ("digit", "angle")
 
-    def __init__(self, *, size: int = 28) -> None:
+    def __init__(self, *, size: Annotated[int, AtLeast(28)] = 28) -> None:
         self.shape = (3, size, size)
         images, self.labels, more, their_labels = digits.load()
         self.digits, self.choices = centred(images, size), (TRAIN, np.arange(3), np.arange(6))
@@ -49,7 +51,7 @@ class RotationColoredMNIST(Painted):
 
 
 def turned(digits: Bytes, angles: NDArray[np.int64]) -> Bytes:
-    """Digits [n, size, size] turned about their middle by ANGLES[angles], between the pixels linearly."""
+    """Digits [n, size, size] rotated about their centre by ANGLES[angles], with linear interpolation."""
     size = digits.shape[1]
     corners, shares = _corners(size)
     where, weights = corners[angles], shares[angles]  # [n, 4, pixels]
@@ -61,7 +63,7 @@ def turned(digits: Bytes, angles: NDArray[np.int64]) -> Bytes:
 
 @cache
 def _corners(size: int) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-    """For each angle the four pixels round the point that comes to a pixel, and their weights, [angles, 4, pixels]."""
+    """For each angle the four pixels around the source point of each pixel, and their weights, [angles, 4, pixels]."""
     middle = (size - 1) / 2
     y, x = (axis.ravel() - middle for axis in np.mgrid[:size, :size])
     theta = np.deg2rad(np.array(ANGLES))[:, None]

@@ -1,4 +1,4 @@
-"""SmallNORB (LeCun et al., 2004) from its binary matrices: 50 grey toys from 9 x 18 sides in 6 lights."""
+"""SmallNORB (LeCun et al., 2004) from its binary matrices: 50 toys, 9 elevations, 18 azimuths, 6 lightings; grey."""
 
 from __future__ import annotations
 
@@ -9,19 +9,21 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from unbraid.data.io.array_files import cached
-from unbraid.data.io.formats import choice, either, read_norb
+from unbraid.config import FilePath, Size
+from unbraid.data.io.array_files import cached_rows
+from unbraid.data.io.formats import read_norb
 from unbraid.data.io.image_files import resize
-from unbraid.data.io.paths import place
+from unbraid.data.io.paths import first_existing, source_of
 from unbraid.data.table import Bytes, Factor, Grid, Values
 from unbraid.errors import UserError
+from unbraid.machine import require_memory
 
 STEMS = ("smallnorb-5x46789x9x18x6x2x96x96-training", "smallnorb-5x01235x9x18x6x2x96x96-testing")
-CAMERAS = (("left", 0), ("right", 1))
+CAMERAS = ("left", "right")
 
 
 class SmallNORB(Grid):
-    """Training and test files together, sorted by factors and resized once, into the data root.
+    """Training and test files together, sorted by factors and resized once, into the cache folder.
 
     The azimuth is relative: toys were not aligned with each other. Instances 4, 6, 7, 8, 9 are the original training
     set and the others its test set.
@@ -45,21 +47,19 @@ class SmallNORB(Grid):
     nuisances = ("elevation", "azimuth", "lighting")
     class_names = ("animal", "human", "plane", "truck", "car")
 
-    def __init__(self, *, path: str = "", camera: Literal["left", "right"] = "left", size: int = 64) -> None:
-        if size < 1:
-            raise UserError(f"size is {size}: a picture needs at least one pixel")
-        folder = place(self.name, path)
-        side = choice("camera", camera, CAMERAS)
+    def __init__(self, *, path: FilePath = "", camera: Literal["left", "right"] = "left", size: Size = 64) -> None:
+        folder = source_of(self.name, path)
+        side = CAMERAS.index(camera)
         files = [
             [
-                either(folder, (f"{stem}-{what}.mat.gz", f"{stem}-{what}.mat"), self.name)
+                first_existing(folder, (f"{stem}-{what}.mat.gz", f"{stem}-{what}.mat"), self.name)
                 for what in ("dat", "cat", "info")
             ]
             for stem in STEMS
         ]
         self.shape = (1, size, size)
         sources = [path for part in files for path in part]
-        self._read = cached(
+        self._read = cached_rows(
             f"{self.name}-{camera}-{size}",
             sources,
             (len(self), *self.shape),
@@ -72,13 +72,14 @@ class SmallNORB(Grid):
 
 
 def sorted_pictures(files: list[list[Path]], sizes: tuple[int, ...], side: int, size: int) -> Iterator[Bytes]:
-    """The pictures of one camera in the factors' order, those of a category at a time."""
+    """The images of one camera in the factors' order, those of a category at a time."""
     half = int(np.prod(sizes)) // len(files)
+    require_memory(4 * half * size**2, f"SmallNORB at {size} x {size}", "choose a smaller size")
     numbers, pictures = [], []
     for dat, cat, info in files:
         numbers.append(read_factors(cat, info, half, sizes))
         pixels = read_norb(dat, (half, 2, 96, 96)).astype(np.uint8, copy=False)[:, side : side + 1]
-        pictures.append(resize(pixels, size).copy())  # lets go of the other camera's pictures
+        pictures.append(resize(pixels, size).copy())  # frees the other camera's images
     order = np.argsort(np.concatenate(numbers))
     if not np.array_equal(np.concatenate(numbers)[order], np.arange(len(order))):
         raise UserError(f"{files[0][2]} and {files[1][2]} together do not have every combination of factors once")
@@ -97,6 +98,6 @@ def read_factors(cat: Path, info: Path, count: int, sizes: tuple[int, ...]) -> N
     values = np.column_stack([category, details // [1, 1, 2, 1]])
     for column, (top, file) in enumerate(zip(sizes, (cat, info, info, info, info), strict=True)):
         if values[:, column].min() < 0 or values[:, column].max() >= top:
-            raise UserError(f"{file} has a factor outside its {top} values")
+            raise UserError(f"{file} has a factor outside 0 to {top - 1}")
     numbers: NDArray[np.int64] = np.ravel_multi_index(tuple(values.T), sizes).astype(np.int64)
     return numbers

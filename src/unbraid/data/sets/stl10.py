@@ -8,18 +8,19 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from unbraid.data.classed import Classed
-from unbraid.data.io.formats import choice, either, read_raw
-from unbraid.data.io.image_files import at_size
-from unbraid.data.io.paths import place
+from unbraid.config import FilePath, Size
+from unbraid.data.class_table import ClassTable
+from unbraid.data.io.formats import read_raw
+from unbraid.data.io.image_files import resized
+from unbraid.data.io.paths import first_existing, source_of
 from unbraid.data.table import Bytes, Factor, Rows, Values
 from unbraid.errors import UserError
 
 FOLDER = "stl10_binary"
 
 
-class STL10(Classed):
-    """Read where it lies, row by row. The training rows have the test rows as their `test`.
+class STL10(ClassTable):
+    """Read in place, row by row. The training rows have the test rows as their `test`.
 
     Args:
         path: folder with train_X.bin and the other files, or its parent; empty: the folder stl10 in the data root
@@ -36,19 +37,19 @@ class STL10(Classed):
     counts = (("train", 5_000), ("test", 8_000), ("unlabeled", 100_000))
 
     def __init__(
-        self, *, path: str = "", split: Literal["train", "test", "unlabeled"] = "train", size: int = 96
+        self, *, path: FilePath = "", split: Literal["train", "test", "unlabeled"] = "train", size: Size = 96
     ) -> None:
-        count = choice("split", split, self.counts)
-        folder = place(self.name, path)
+        count = dict(self.counts)[split]
+        folder = source_of(self.name, path)
         folder = folder / FOLDER if (folder / FOLDER).is_dir() else folder
-        stored = read_raw(either(folder, (f"{split}_X.bin",), self.name), count, (3, 96, 96))
+        stored = read_raw(first_existing(folder, (f"{split}_X.bin",), self.name), count, (3, 96, 96))
         self.shape = (3, size, size)
-        self._read = at_size(lambda rows: by_row(stored(rows)), count, (3, 96, 96), size)
+        self._read = resized(lambda rows: by_row(stored(rows)), count, (3, 96, 96), size)
         if split == "unlabeled":
             self.labels = np.zeros(count, np.int64)
             self.factors, self.label, self.shared, self.gives = (), None, (), ("Images",)  # type: ignore[assignment]
         else:
-            self.labels = read_labels(either(folder, (f"{split}_y.bin",), self.name), count)
+            self.labels = read_labels(first_existing(folder, (f"{split}_y.bin",), self.name), count)
         if split == "train":
             self.test = type(self)(path=path, split="test", size=size)
 
@@ -60,7 +61,7 @@ class STL10(Classed):
 
 
 def by_row(pictures: Bytes) -> Bytes:
-    """Pictures [n, 3, 96, 96] of which each channel is stored column by column."""
+    """Images [n, 3, 96, 96] of which each channel is stored column by column."""
     return pictures.transpose(0, 1, 3, 2)
 
 

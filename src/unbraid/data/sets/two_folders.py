@@ -1,10 +1,10 @@
-"""Any two sets of yours as target and background: pictures in folders, zip files or arrays, or arrays of features."""
+"""Two data sets of your own as target and background: images in folders, zip files or arrays, or arrays of features."""
 
 from __future__ import annotations
 
 from typing import Literal
 
-from unbraid.config import Count
+from unbraid.config import Count, FilePath, Size
 from unbraid.data.features import is_features, two_tables
 from unbraid.data.sets.images import Images
 from unbraid.data.split import hold_out
@@ -15,14 +15,14 @@ from unbraid.errors import UserError
 class TwoFolders(Table):
     """Class folders of the target, where there are any, are its classes; so are `labels` in an npz file.
 
-    Scores are taken on the rows that were trained on, unless `test_rows` holds out others.
+    Scores are computed on the training rows, unless `test_rows` holds out others.
 
     Args:
-        target: folder, zip or array with the pictures that have something more; or an array of features [n, d]
-        background: folder, zip or array with the pictures that do not; or an array of features
-        size: height and width of the pictures in pixels
-        color: as_is, grey or rgb; the last two convert all pictures
-        test_rows: number of rows of each set that are held out, on which codes, scores and pictures are then taken
+        target: folder, zip or array with the images in which something is added; or an array of features [n, d]
+        background: folder, zip or array with the images without it; or an array of features
+        size: height and width of the images in pixels
+        color: as_is, grey or rgb; the last two convert all images
+        test_rows: number of rows of each set to hold out for codes, scores and images
         draw: seed of the rows that are held out
     """
 
@@ -32,15 +32,19 @@ class TwoFolders(Table):
     def __init__(
         self,
         *,
-        target: str,
-        background: str,
-        size: int = 64,
+        target: FilePath,
+        background: FilePath,
+        size: Size = 64,
         color: Literal["as_is", "grey", "rgb"] = "as_is",
-        test_rows: int = 0,
+        test_rows: Count = 0,
         draw: Count = 0,
     ) -> None:
         self.target: Table
-        if is_features(target) and is_features(background):
+        features = [is_features(path) for path in (target, background)]
+        if features[0] != features[1]:
+            first, second = ("features" if found else "images" for found in features)
+            raise UserError(f"{target} holds {first} and {background} holds {second}: both must be of one kind")
+        if all(features):
             self.target, self.background = two_tables(target, background)
         else:
             self.target, self.background = (Images(path=path, size=size, color=color) for path in (target, background))
@@ -62,7 +66,7 @@ class TwoFolders(Table):
         kept, others = (hold_out(t, count=count, seed=seed) for t in (self.target, self.background))
         assert kept.test is not None
         assert others.test is not None
-        test = self.twin()
+        test = self.copy()
         for table, target, background in ((self, kept, others), (test, kept.test, others.test)):
             table.target, table.background, table.files = target, background, target.files
         self.test = test

@@ -1,7 +1,7 @@
-"""Metrics that need the model: they encode images of a data set, change features, and decode.
+"""Metrics that need the model: they encode images of a data set, change features of the code, and decode.
 
 A metric is one file in this folder; its function has the file's name and the signature
-`fn(method, table, rng, *, ...) -> Score`. It needs no factors, so it can choose between models of unlabelled images.
+`fn(method, table, rng, *, ...) -> Score`. It needs no factors, so it can select models on unlabelled images.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ def measure(
     """Scores of a trained method on a data set.
 
     Args:
-        metrics: names
-        seed: of whatever the metrics draw
-        options: keyword arguments of a metric, by its name
+        metrics: names of metrics
+        seed: of all random numbers
+        options: keyword arguments of metrics, by the metric's name
     """
-    if metrics and type(method).decode is Method.decode:
-        raise UserError(f"{metrics[0]} needs a method that can draw images, and {type(method).__name__} has no decoder")
+    if metrics and not method.has_decoder:
+        raise UserError(f"{metrics[0]} needs a method that can decode, and {type(method).__name__} has no decoder")
     method.eval()
     found = {}
     for name in metrics:
@@ -48,7 +48,7 @@ def measure(
 
 
 class Model:
-    """A method as two functions of images and of one flat code [n, d], and the columns of each of its features."""
+    """A method as an encoder to and a decoder from one flat code [n, d], with the columns of each of its features."""
 
     def __init__(self, method: Method[Any], table: Table) -> None:
         self.method, self.table = method, table
@@ -70,9 +70,9 @@ class Model:
     def decode(self, code: Tensor) -> Tensor:
         """[n, d] -> [n, c, h, w]"""
         parts = torch.split(code, list(self.sizes.values()), 1)
-        drawn = self.method.decode(dict(zip(self.sizes, parts, strict=True)))
-        assert drawn is not None
-        return drawn
+        decoded = self.method.decode(dict(zip(self.sizes, parts, strict=True)))
+        assert decoded is not None
+        return decoded
 
     def _blocks(self, rows: np.ndarray[Any, np.dtype[np.int64]]) -> dict[str, Tensor]:
         with torch.no_grad():

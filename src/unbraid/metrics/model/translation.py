@@ -1,14 +1,14 @@
-"""How hard it is to learn what one feature does to an image; no factors are needed, and lower is better.
+"""Translation: how hard it is to learn the effect of one feature on images; needs no factors, and lower is better.
 
 "Unsupervised disentanglement learning by intervention", definition 1 and algorithm 1. A feature is set to two values a
-and b in many images: u are the pictures with a, v those with b. A translator M takes `steps` steps of Adam on
-crossentropy(v, M(u)) and is tried on other images. Where a feature does one thing, whatever the others are, M learns it
-fast. (The algorithm has plain gradient descent: 30 such steps learn nothing of the shift of a sprite.)
+and b in many images: u are the images with a, v those with b. A translator M takes `steps` steps of Adam on
+crossentropy(v, M(u)) and is tested on other images. If a feature has one effect, whatever the others are, M learns it
+fast. (The algorithm uses plain gradient descent, which does not learn the shift of a sprite in 30 steps.)
 
-A feature that the decoder ignores is the easiest of all (u = v), so the plain loss is best for a model that has
-collapsed. The value is therefore the share of the change that M has not learned: [L(M(u)) - H(v)] / [L(u) - H(v)],
-sums over the active features; 0 when v is predicted exactly, 1 when M is no better than leaving u as it is. The plain
-loss over all features, the algorithm's own number, is the part `loss`; `active` counts the features that change images.
+A feature that the decoder ignores is the easiest (u = v), so the plain loss is lowest for a collapsed model. The value
+is therefore the share of the change that M has not learned, [L(M(u)) - H(v)] / [L(u) - H(v)] with sums over the active
+features: 0 if v is predicted exactly, 1 if M is no better than the identity. The plain loss over all features, the
+algorithm's own number, is the part `loss`; `active` is the number of features that change images.
 """
 
 from __future__ import annotations
@@ -21,42 +21,43 @@ from scipy.stats import t
 from torch import Tensor
 from torch.func import functional_call
 
-from unbraid.config import Size
+from unbraid.config import Size, Weight
 from unbraid.data.table import Table
 from unbraid.errors import UserError
 from unbraid.maths.intervention import adapted, cross_entropy
 from unbraid.methods.contract import Method
-from unbraid.metrics.contract import Score
+from unbraid.metrics.contract import Score, metric
 from unbraid.metrics.model.contract import Model
-from unbraid.nets.autoencoders import Translator
+from unbraid.nets.translator import Translator
 
 LEVEL = 0.95
 
 
+@metric
 def translation(
     method: Method[Any],
     table: Table,
     rng: np.random.Generator,
     *,
-    steps: int = 30,
-    alpha: float = 0.03,
+    steps: Size = 30,
+    alpha: Weight = 0.03,
     batch: Size = 64,
-    repeats: int = 3,
+    repeats: Size = 3,
     width: Size = 16,
-    least: float = 1.0,
+    least: Weight = 1.0,
 ) -> Score:
     """The share of a feature's effect on images that a translator has not learned after a few steps.
 
     Args:
         steps: steps of the translator's Adam (s in the paper)
-        alpha: rate of these steps
-        batch: images that the translator learns from, and as many others that it is tried on
-        repeats: pairs of values for each feature; the interval is over these
+        alpha: learning rate of these steps
+        batch: images that train the translator, and as many others that test it
+        repeats: pairs of values for each feature; the interval is over these pairs
         width: channels of the translator's first convolution
         least: nats per image by which a feature must change images to be counted as active
     """
-    if min(steps, batch, repeats) < 1 or table.shape[1] == 1:
-        raise UserError("translation needs images, and steps, batch and repeats of 1 or more")
+    if table.shape[1] == 1:
+        raise UserError("translation needs images, and these are features")
     model, net = Model(method, table), Translator(table.shape, width=width).to(next(method.parameters()).device)
     losses = np.empty((3, repeats, len(model.features)))  # of the translator, of the identity, of v itself
     for repeat in range(repeats):

@@ -1,12 +1,13 @@
-"""Variation predictability: how well two images show which one feature was changed between them.
+"""Variation predictability: how well the difference of two images shows which feature was changed.
 
 Zhu, Xu and Tao, "Learning disentangled representations with latent variation predictability" (ECCV 2020). Pairs of
-images are drawn from codes that differ in one feature; a small convolutional network learns from few pairs to name the
-feature from the difference of the images, and its accuracy on all the others is the score. The code of the first image
-is that of a row of the data set; the changed feature takes its value from another row.
+images are decoded from codes that differ in one feature; a small convolutional network learns from few pairs to predict
+the feature from the difference of the images, and its accuracy on the other pairs is the score. The code of the first
+image is that of a row of the data set; the changed feature takes its value from another row.
 
-It sees whether effects are distinct and alike everywhere, not whether they are factors: any fixed set of distinct
-effects scores 1. Features that change nothing cannot be told apart, so n of them among d cost up to (n - 1) / d.
+It measures whether effects are distinct and the same everywhere, not whether they are factors: any fixed set of
+distinct effects scores 1. Features without an effect cannot be distinguished, so n of them among d cost up to
+(n - 1) / d.
 """
 
 from __future__ import annotations
@@ -19,56 +20,55 @@ import torch.nn.functional as F
 from scipy.stats import t
 from torch import Tensor, nn
 
-from unbraid.config import Rate, Size
+from unbraid.config import Rate, Share, Size
 from unbraid.data.table import Table
 from unbraid.errors import UserError
 from unbraid.methods.contract import Method
-from unbraid.metrics.contract import Score
+from unbraid.metrics.contract import Score, metric
 from unbraid.metrics.model.contract import Model
 
 LEVEL = 0.95
-CHUNK = 256  # pairs that are drawn, or tried, at once
-STILL = 1e-3  # greatest mean change of a pixel by a feature that changes nothing
+CHUNK = 256  # pairs decoded, or tested, at once
+NO_EFFECT = 1e-3  # a feature that changes pixels by less than this on average has no effect
 
 
+@metric
 def variation_predictability(
     method: Method[Any],
     table: Table,
     rng: np.random.Generator,
     *,
     pairs: Size = 3000,
-    share: float = 0.1,
-    epochs: int = 40,
-    looks: int = 1,
+    share: Share = 0.1,
+    epochs: Size = 40,
+    looks: Size = 1,
     batch: Size = 32,
     width: Size = 16,
     lr: Rate = 0.01,
-    repeats: int = 3,
+    repeats: Size = 3,
 ) -> Score:
-    """The accuracy with which a network names the feature that two images differ in; by chance 1 / features.
+    """The accuracy of a network that predicts the feature two images differ in; by chance 1 / features.
 
     Args:
         pairs: pairs of images, an equal number for each feature
-        share: of the pairs that train; the others test
+        share: share of the pairs that train; the others test
         epochs: passes over the training pairs; the paper has 200
-        looks: times that the test pairs are tried, evenly over the epochs; the best counts (the paper's: every epoch)
+        looks: number of tests, evenly over the epochs; the best counts (in the paper: a test after every epoch)
         batch: pairs in a step
         width: channels of the first convolution; the paper has 64
         lr: learning rate of Adam
-        repeats: networks, each with pairs of its own; the value is their mean, the interval is over them
+        repeats: networks, each with its own pairs; the value is their mean, the interval is over them
     """
     model = Model(method, table)
     d = len(model.features)
     train = round(share * pairs)
-    if table.shape[1] == 1 or min(epochs, looks, repeats, train - d + 1, pairs - train) < 1:
-        raise UserError(
-            f"variation_predictability needs images, and at least {d} training pairs, a test pair and a pass"
-        )
+    if table.shape[1] == 1 or train < d or train >= pairs:
+        raise UserError(f"variation_predictability needs images, at least {d} training pairs and a test pair")
     if d < 2:
-        return Score(float("nan"), warnings=("there is one feature only: nothing is to be told apart",))
+        return Score(float("nan"), warnings=("there is only one feature: there is nothing to distinguish",))
     found, effect = np.empty((repeats, d)), np.empty((repeats, d))
     for repeat in range(repeats):
-        seen, which = draw(model, pairs, rng)
+        seen, which = image_differences(model, pairs, rng)
         size = seen.float().abs().flatten(1).mean(1)
         effect[repeat] = [size[which == k].mean().item() for k in range(d)]
         net = _network(table.shape[0], d, width, int(rng.integers(2**31))).to(seen.device)
@@ -78,8 +78,8 @@ def variation_predictability(
     return _score(found, effect.mean(0), n=pairs, params={**params, "lr": lr, "repeats": repeats})
 
 
-def draw(model: Model, pairs: int, rng: np.random.Generator) -> tuple[Tensor, Tensor]:
-    """Differences of images [pairs, c, h, w], and the feature of each [pairs]; all features equally often."""
+def image_differences(model: Model, pairs: int, rng: np.random.Generator) -> tuple[Tensor, Tensor]:
+    """Differences of images [pairs, c, h, w] and the changed feature of each [pairs]; all features equally often."""
     which = rng.permutation(np.arange(pairs) % len(model.features))
     differences = []
     for start in range(0, pairs, CHUNK):
@@ -107,7 +107,7 @@ def _network(channels: int, outputs: int, width: int, seed: int) -> nn.Module:
 def _learn(
     net: nn.Module, seen: Tensor, which: Tensor, order: list[Any], *, looks: int, batch: int, lr: float
 ) -> np.ndarray[Any, Any]:
-    """The share of each feature's test pairs that are named rightly, [d], at the look with the best accuracy."""
+    """The accuracy on each feature's test pairs, [d], at the test with the best accuracy."""
     adam, best, train = torch.optim.Adam(net.parameters(), lr), np.zeros(0), len(order[0])
     at = {round((look + 1) * len(order) / looks) for look in range(looks)}  # epochs after which to look
     for epoch, rows in enumerate(order, 1):
@@ -137,8 +137,8 @@ def _score(found: np.ndarray[Any, Any], effect: np.ndarray[Any, Any], *, n: int,
     if len(each) > 1:
         half = float(t.ppf((1 + LEVEL) / 2, len(each) - 1) * each.std(ddof=1) / len(each) ** 0.5)
         low, high = max(value - half, 0.0), min(value + half, 1.0)
-    still = np.flatnonzero(effect < STILL).tolist()
-    notes = (f"features {still} change nothing in the images and cannot be told apart",) if still else ()
+    still = np.flatnonzero(effect < NO_EFFECT).tolist()
+    notes = (f"features {still} do not change the images and cannot be distinguished",) if still else ()
     parts = {"per_feature": found.mean(0).tolist(), "effect": effect.tolist(), "chance": 1 / d}
     return Score(
         value,

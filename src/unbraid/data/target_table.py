@@ -1,4 +1,4 @@
-"""Two sets of rows to be told apart: a target with something added, and a background without it."""
+"""A target set, in which something is added, against a background set without it."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from abc import ABC
 import numpy as np
 from numpy.typing import NDArray
 
-from unbraid.data.split import part
+from unbraid.data.split import select_rows
 from unbraid.data.table import Bytes, Rows, Table, Values
 from unbraid.errors import UserError
 
 
-class Contrast(Table, ABC):
-    """The rows are the target's; their one factor is what was added."""
+class TargetTable(Table, ABC):
+    """The rows are those of the target; their only factor is what was added."""
 
     target: Table
     labels: NDArray[np.int64]  # [n]
@@ -27,18 +27,16 @@ class Contrast(Table, ABC):
     def values(self, rows: Rows) -> Values:
         return self.labels[rows][:, None]
 
-    def take(self, table: Table, target: Rows, labels: NDArray[np.int64], background: Rows) -> None:
-        """Makes this set of a table: the rows of the target with their classes, and the rows of the background."""
+    def build_from(self, table: Table, target: Rows, labels: NDArray[np.int64], background: Rows) -> None:
+        """Builds this set from rows of a table: the target's rows with their classes, and the background's rows."""
         if not len(target) or not len(background):
             raise UserError(
                 f"{self.name} found {len(target)} target and {len(background)} background rows: it needs both"
             )
         self.shape, self.labels = table.shape, labels
-        self.target, self.background = part(table, target), part(table, background)
+        self.target, self.background = select_rows(table, target), select_rows(table, background)
 
 
-def some(rows: Rows, count: int, rng: np.random.Generator) -> Rows:
-    """As many of these rows as are wanted or there, in their old order."""
-    if count < 1:
-        raise UserError(f"at least 1 row must be taken, not {count}")
+def draw_rows(rows: Rows, count: int, rng: np.random.Generator) -> Rows:
+    """At most `count` of these rows, drawn at random, in their original order."""
     return np.sort(rng.permutation(rows)[:count])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from unbraid.encode import SWEEP, stops
+from unbraid.problems.plain import SWEEP, stops
 
 
 def test_one_dimension_moves_evenly_between_its_quantiles() -> None:

@@ -1,4 +1,4 @@
-"""Digits painted in several ways: every digit with every combination of colours and the like."""
+"""Digits painted in several ways: every digit with every combination of colours and other factors."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
+from unbraid import machine
 from unbraid.data.table import Bytes, Product, Rows, Values
-from unbraid.errors import UserError
 
 
-class Painted(Product, ABC):
+class PaintedDigits(Product, ABC):
     """The first axis counts the digits, the others the values that each further factor may take here.
 
-    Pairs show the same handwriting: two instances of a class would differ in more than the factors tell.
+    Pairs show the same handwriting: two instances of a class would differ in more than the factors.
     """
 
     digits: Bytes  # [m, size, size]
@@ -40,15 +40,14 @@ class Painted(Product, ABC):
 
     def using(self, digits: Bytes, labels: NDArray[np.int64], choices: tuple[NDArray[np.int64], ...]) -> Self:
         """The same set made from other digits or with other values of its factors."""
-        other = self.twin()
+        other = self.copy()
         other.digits, other.labels, other.choices = digits, labels, choices
         return other
 
 
 def centred(digits: Bytes, size: int) -> Bytes:
     """Digits of 28 x 28 in the middle of larger squares."""
-    if size < 28:
-        raise UserError(f"size is {size}: digits have 28 x 28 pixels, and are put in the middle of larger pictures")
+    machine.require_memory(len(digits) * size**2, f"{len(digits):,} digits of {size} x {size}", "choose a smaller size")
     before = (size - 28) // 2
     return np.pad(digits, ((0, 0), (before, size - 28 - before), (before, size - 28 - before)))
 

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from unbraid.data.table import Rows, Table, Values
 
 
-class Classed(Table, ABC):
-    """One factor, the class, known for each row. Two views of a thing are two rows of one class."""
+class ClassTable(Table, ABC):
+    """One factor, the class, is known for each row. Two views are two rows of one class."""
 
     gives: tuple[str, ...] = ("Images", "Labelled", "Views")
     labels: NDArray[np.int64]  # [n]
@@ -24,7 +24,7 @@ class Classed(Table, ABC):
         return self.labels[rows][:, None]
 
     def partner(self, rows: Rows, rng: np.random.Generator) -> Rows:
-        """Another row of the same class, or the row itself where its class has no other."""
+        """Another row of the same class, or the row itself if its class has no other."""
         order, place = self._by_class
         first = np.searchsorted(self.labels[order], self.labels[rows], "left")
         count = np.searchsorted(self.labels[order], self.labels[rows], "right") - first
@@ -34,7 +34,7 @@ class Classed(Table, ABC):
 
     @cached_property
     def _by_class(self) -> tuple[Rows, Rows]:
-        """Rows sorted by class, and where each row stands among them."""
+        """Rows sorted by class, and the position of each row in that order."""
         order = np.argsort(self.labels, kind="stable")
         place = np.empty_like(order)
         place[order] = np.arange(len(order))

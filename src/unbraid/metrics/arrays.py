@@ -1,15 +1,11 @@
-"""Codes and factors, checked once and ready for every metric."""
+"""Codes and factors, checked once: what every metric works on."""
 
 from __future__ import annotations
 
-import os
-import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,10 +17,8 @@ Floats = NDArray[np.floating[Any]]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 Number = float | np.floating[Any]
-T = TypeVar("T")
-R = TypeVar("R")
 
-STEADY = 1e-6  # a latent whose spread is a millionth of its size is a constant with rounding
+CONSTANT = 1e-6  # a latent whose range is below this share of its largest value is constant up to rounding
 
 
 @dataclass(frozen=True)
@@ -45,18 +39,14 @@ class Column:
         edges = np.unique(np.quantile(self.values, np.linspace(0, 1, bins + 1)[1:-1]))
         return labelled(np.searchsorted(edges, self.values, side="right"))
 
-    def take(self, rows: Ints) -> Column:
-        """The factor at these rows, labels unchanged."""
-        return Column(self.values[rows], self.size)
-
 
 @dataclass(frozen=True)
 class Arrays:
-    """What the metrics work on: finite codes, factors that vary, units of latents."""
+    """Finite codes, the factors that vary, and the units that latents are grouped into."""
 
     codes: Floats  # [n, d]
     factors: tuple[Column, ...]
-    kept: tuple[int, ...]  # which of the given factors
+    kept: tuple[int, ...]  # places of these factors among those given
     units: tuple[Ints, ...]  # columns of each latent unit
     warnings: tuple[str, ...]
 
@@ -66,9 +56,9 @@ class Arrays:
 
     @cached_property
     def alive(self) -> Bools:  # [units]
-        """Which units vary at all."""
-        moving = varies(self.codes)
-        return np.array([moving[unit].any() for unit in self.units])
+        """Which units have a latent that varies."""
+        varying = varies(self.codes)
+        return np.array([varying[unit].any() for unit in self.units])
 
     def score(
         self, value: float | np.floating[Any], parts: Mapping[str, Any], notes: Iterable[str] = (), **params: Any
@@ -81,12 +71,12 @@ class Arrays:
         return Score(float(value), plain, n=self.n, params=params | factors, warnings=(*self.warnings, *notes))
 
     def undefined(self, reason: str, **params: Any) -> Score:
-        """A score that these arrays do not have."""
+        """The score is not defined for these arrays."""
         return self.score(float("nan"), {}, [reason], **params)
 
 
-def check(codes: Codes, factors: Factors | None, units: Sequence[int] | None = None) -> Arrays:
-    """Refuses what cannot be scored; leaves out, with a warning, factors that never change."""
+def check_arrays(codes: Codes, factors: Factors | None, units: Sequence[int] | None = None) -> Arrays:
+    """Refuses arrays that cannot be scored; leaves out, with a warning, factors that have a single value."""
     codes = check_codes(codes)
     columns, kept, notes = [], [], []
     for k, values in enumerate(_factor_columns(factors, len(codes))):
@@ -98,8 +88,7 @@ def check(codes: Codes, factors: Factors | None, units: Sequence[int] | None = N
         kept.append(k)
     if factors is not None and not columns:
         raise UserError("every factor has a single value: there is nothing to score against")
-    grouped = _grouped(units, codes.shape[1])
-    return Arrays(codes, tuple(columns), tuple(kept), grouped, tuple(notes))
+    return Arrays(codes, tuple(columns), tuple(kept), _columns_of_units(units, codes.shape[1]), tuple(notes))
 
 
 def check_codes(given: Any, name: str = "codes") -> Floats:
@@ -116,7 +105,7 @@ def check_codes(given: Any, name: str = "codes") -> Floats:
     bad = ~np.isfinite(codes)
     if bad.any():
         columns = ", ".join(str(c) for c in np.flatnonzero(bad.any(0))[:8])
-        raise UserError(f"{name} hold {bad.sum()} values that are NaN or infinite, in latents {columns}")
+        raise UserError(f"{name} contain {bad.sum()} values that are NaN or infinite, in latents {columns}")
     return codes
 
 
@@ -128,14 +117,14 @@ def as_column(values: NDArray[Any], name: str) -> Column:
         raise UserError(f"{name} must be numbers or labels, not {values.dtype}")
     if values.dtype.kind == "f":
         if not np.isfinite(values).all():
-            raise UserError(f"{name} holds values that are NaN or infinite: leave those samples out")
+            raise UserError(f"{name} contains values that are NaN or infinite: leave those samples out")
         if (values != np.rint(values)).any():
             return Column(values.astype(np.float64), 0)
     return labelled(values.astype(np.int64))
 
 
 def labelled(values: NDArray[Any]) -> Column:
-    """Whole numbers as labels without gaps."""
+    """Whole numbers as labels 0, 1, 2, ... without gaps."""
     low, high = int(values.min()), int(values.max())
     if high - low > 4 * len(values):
         unique, labels = np.unique(values, return_inverse=True)
@@ -145,48 +134,19 @@ def labelled(values: NDArray[Any]) -> Column:
 
 
 def varies(codes: Floats) -> Bools:  # [n, d] -> [d]
-    """Which columns are more than a constant with rounding."""
-    return np.asarray(np.ptp(codes, 0) > STEADY * np.abs(codes).max(0))
+    """Which columns vary by more than rounding."""
+    return np.asarray(np.ptp(codes, 0) > CONSTANT * np.abs(codes).max(0))
 
 
-def split(n: int, train: int | None, rng: np.random.Generator) -> tuple[Ints, Ints]:
-    """Rows that train and rows that test: the first `train` and the rest, or two thirds drawn at random."""
-    if train is None:
-        order = rng.permutation(n)
-        return np.sort(order[: (2 * n) // 3]), np.sort(order[(2 * n) // 3 :])
-    if not 0 < train < n:
-        raise UserError(f"train must leave rows on both sides: between 1 and {n - 1}, not {train}")
-    return np.arange(train), np.arange(train, n)
+def standardised(codes: Floats, rows: Ints | None = None) -> Floats:
+    """Codes with mean 0 and variance 1 over the given rows (all by default), in double precision; 0 if constant."""
+    fitted = codes if rows is None else codes[rows]
+    scale = np.where(varies(fitted), fitted.std(0, dtype=np.float64), np.inf)
+    return np.asarray((codes - fitted.mean(0, dtype=np.float64)) / scale)
 
 
-def parallel(work: Callable[[T], R], items: Iterable[T], jobs: int) -> list[R]:
-    """The results in order, over threads; 0 jobs means as many as there are cores for this process.
-
-    Linear algebra keeps to one thread in each: how many there are must change neither a value nor the load.
-    """
-    from threadpoolctl import threadpool_limits
-
-    jobs = jobs or len(os.sched_getaffinity(0))
-    with threadpool_limits(1):
-        if jobs == 1:
-            return [work(item) for item in items]
-        with ThreadPoolExecutor(jobs) as pool:
-            return list(pool.map(work, items))
-
-
-@contextmanager
-def quiet() -> Iterator[None]:
-    """Solvers that stop at their last iteration say nothing; around `parallel`, since filters are not of one thread."""
-    from sklearn.exceptions import ConvergenceWarning
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        warnings.filterwarnings("ignore", r"`sklearn\.utils\.parallel\.delayed`")  # of its own use, in threads
-        yield
-
-
-def mean_of_best_gap(matrix: Floats) -> Floats:  # [units, k] -> [k]
-    """For each factor, the best unit's score less the second best's (0 where there is no second)."""
+def gap_to_second(matrix: Floats) -> Floats:  # [units, k] -> [k]
+    """For each factor, the best unit's score less the second best's (less 0 if there is one unit only)."""
     best: Floats = np.sort(matrix, 0)[::-1]
     return np.asarray(best[0] - (best[1] if len(best) > 1 else 0))
 
@@ -204,7 +164,7 @@ def _factor_columns(factors: Any, n: int) -> list[NDArray[Any]]:
     return list(factors.T)
 
 
-def _grouped(units: Sequence[int] | None, width: int) -> tuple[Ints, ...]:
+def _columns_of_units(units: Sequence[int] | None, width: int) -> tuple[Ints, ...]:
     if units is None:
         return tuple(np.array([j]) for j in range(width))
     ids = np.asarray(units)

@@ -1,0 +1,62 @@
+"""What metrics that fit predictors share: training and test rows, threads, silent solvers."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import TypeVar
+
+import numpy as np
+
+from unbraid.errors import UserError
+from unbraid.metrics.arrays import Ints
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+def split_rows(n: int, train: int | None, rng: np.random.Generator) -> tuple[Ints, Ints]:
+    """Training rows and test rows: the first `train` and the rest, or two thirds and one third at random."""
+    if train is None:
+        order = rng.permutation(n)
+        return np.sort(order[: (2 * n) // 3]), np.sort(order[(2 * n) // 3 :])
+    if not 0 < train < n:
+        raise UserError(f"train must leave rows on both sides: between 1 and {n - 1}, not {train}")
+    return np.arange(train), np.arange(train, n)
+
+
+def parallel(work: Callable[[T], R], items: Iterable[T], jobs: int) -> list[R]:
+    """Applies `work` to each item on `jobs` threads (0: one for each available core); results keep their order.
+
+    Linear algebra uses one thread in each, so that the number of threads changes neither a value nor the load.
+    """
+    from threadpoolctl import threadpool_limits
+
+    jobs = jobs or available_cores()
+    with threadpool_limits(1):
+        if jobs == 1:
+            return [work(item) for item in items]
+        with ThreadPoolExecutor(jobs) as pool:
+            return list(pool.map(work, items))
+
+
+def available_cores() -> int:
+    """Cores that this process may use; not every system can restrict a process to some."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+@contextmanager
+def no_convergence_warnings() -> Iterator[None]:
+    """Solvers may stop at their last iteration without a warning.
+
+    To be used around `parallel`, not inside it: the filters belong to the whole process.
+    """
+    from sklearn.exceptions import ConvergenceWarning
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        warnings.filterwarnings("ignore", r"`sklearn\.utils\.parallel\.delayed`")  # scikit-learn's own, in threads
+        yield

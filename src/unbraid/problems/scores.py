@@ -1,0 +1,125 @@
+"""The scores of codes, by name.
+
+A score is asked for by name: a metric on codes and factors ('mig'), a metric that needs the model ('translation'), a
+score of a kind of problem ('class_from_z'), the metric that it is made with ('w2') or the kind of problem itself for
+all of its scores ('two_sets'). 'dci:gbt' is the metric 'dci' under a name of its own, for other options.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from unbraid import catalogue
+from unbraid.codes import Codes
+from unbraid.errors import UserError, unknown
+from unbraid.metrics.contract import Score
+from unbraid.metrics.suite import available
+from unbraid.problems import PROBLEMS, problems_of
+from unbraid.problems.plain import Plain, take
+
+if TYPE_CHECKING:  # scores of codes need no torch
+    from unbraid.data.table import Table
+    from unbraid.methods.contract import Method
+
+OF_STUDIES = {"udr": "the runs of several seeds: 'unbraid report FOLDER' takes it of a study"}
+Options = Mapping[str, Mapping[str, Any]]
+Loaded = Callable[[], "tuple[Method[Any], Table]"]
+
+
+def take_scores(
+    codes: Codes | None,
+    wanted: Options,
+    *,
+    seed: int = 0,
+    block: str | None = None,
+    bootstrap: int = 50,
+    jobs: int = 0,
+    loaded: Loaded | None = None,
+    where: str = "",
+) -> dict[str, Score]:
+    """The scores that are asked for; the first that cannot be had raises.
+
+    Args:
+        seed: of whatever the metrics draw
+        block: of the code; the first unless given
+        bootstrap: resamplings for the interval of a metric
+        jobs: threads; 0 uses every core
+        loaded: gives the method and its data, for metrics that need the model
+        where: the codes are from, for messages
+    """
+    scores: dict[str, Score] = {}
+    for label, options in wanted.items():
+        name, colon, own = label.partition(":")
+        if name in catalogue.of_models():
+            scores[label] = _of_model(name, options, seed, loaded, where)
+            continue
+        assert codes is not None
+        if name in available():
+            given = {"seed": seed, "block": block, "bootstrap": bootstrap, "jobs": jobs}
+            found = take(codes, [name], options={name: options}, **given)  # type: ignore[arg-type]
+            found = {name: _of_block(score, block or codes.first) for name, score in found.items()}
+        else:
+            found = _of_problems(codes, name, options, seed, jobs)
+        scores |= {taken + colon + own: score for taken, score in found.items()}
+    return scores
+
+
+def all_scores(codes: Codes, options: Options, *, seed: int, block: str | None) -> dict[str, Score]:
+    """The default suite, a metric that cannot be taken without a value; and all scores of the kinds of problem."""
+    check_metrics(options)
+    suite = take(codes, None, seed=seed, block=block, options=options) if has_factors(codes) else {}
+    scores = {name: _of_block(score, block or codes.first) for name, score in suite.items()}
+    for problem in problems_of(codes):
+        if problem.name != Plain.name:
+            scores |= {name: task.take() for name, task in problem.tasks(codes, seed=seed).items()}
+    return scores
+
+
+def check_metrics(wanted: Options) -> None:
+    """Refuses names that no run can be scored by, and options that a metric does not take."""
+    known = catalogue.entries("metrics")
+    for label, options in wanted.items():
+        name = label.partition(":")[0]
+        if name in OF_STUDIES:
+            raise UserError(f"{name} needs {OF_STUDIES[name]}")
+        if name in known:
+            catalogue.check(known[name], dict(options))
+        elif not any(problem.knows(name) for problem in PROBLEMS):
+            raise unknown("metric", name, (*known, *(problem.name for problem in PROBLEMS)))
+
+
+def has_factors(codes: Codes) -> bool:
+    """Targets and backgrounds have no factors to tell apart where there is just a class."""
+    return bool(codes.factors.shape[1] > (0 if codes.background is None else 1))
+
+
+def _of_block(score: Score, block: str) -> Score:
+    return replace(score, params={**score.params, "block": block}) if block else score
+
+
+def _of_model(name: str, options: Mapping[str, Any], seed: int, loaded: Loaded | None, where: str) -> Score:
+    if loaded is None:
+        raise UserError(f"{name} needs the model, and {where} has codes alone: give a run's directory")
+    from unbraid.metrics.model.contract import measure
+
+    method, data = loaded()
+    return measure(method, data.test or data, metrics=[name], seed=seed, options={name: options})[name]
+
+
+def _of_problems(codes: Codes, name: str, options: Mapping[str, Any], seed: int, jobs: int) -> dict[str, Score]:
+    """The score of this name, or all that are made with this metric, or all of this kind of problem."""
+    known: list[str] = []
+    for problem in problems_of(codes):
+        if problem.name == Plain.name:
+            continue
+        tasks = problem.tasks(codes, seed=seed, jobs=jobs)
+        known += [problem.name, *tasks]
+        taken = {n: task for n, task in tasks.items() if name in (n, task.metric, problem.name)}
+        if taken:
+            return {n: task.take(**options) for n, task in taken.items()}
+    for problem in PROBLEMS:
+        if problem.knows(name) or name in problem.metrics:
+            raise UserError(f"{name} needs {problem.needs}")
+    raise unknown("metric", name, (*available(), *catalogue.of_models(), *known))

@@ -1,0 +1,43 @@
+from __future__ import annotations
+
+import os
+import sys
+
+import pytest
+
+from unbraid import machine
+from unbraid.errors import UserError
+
+
+def test_cores_and_memory_on_any_platform(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert 1 <= machine.cores() <= (os.cpu_count() or 1)
+    monkeypatch.delattr(os, "sched_getaffinity", raising=False)
+    assert machine.cores() == os.cpu_count()
+    machine.memory.cache_clear()
+    assert machine.memory() > 2**28
+    monkeypatch.delattr(os, "sysconf", raising=False)
+    monkeypatch.setattr(machine, "CONTAINER_LIMITS", ())
+    machine.memory.cache_clear()
+    assert machine.memory() == 0
+    machine.require_memory(10**18, "what cannot be known", "")
+    machine.memory.cache_clear()
+
+
+def test_what_does_not_fit_is_refused_with_its_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(machine, "memory", lambda: 8 * 10**9)
+    machine.require_memory(8 * 10**9, "it", "")
+    with pytest.raises(UserError, match=r"it would need 12\.5 GB of memory, and this machine has 8\.0 GB: do less"):
+        machine.require_memory(125 * 10**8, "it", "do less")
+
+
+def test_settings_are_harmless_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "platform", "win32")
+    machine.prepare_memory()
+    monkeypatch.delattr(os, "getloadavg", raising=False)
+    monkeypatch.delitem(sys.modules, "torch", raising=False)
+    for name in ("GOMP_SPINCOUNT", "OMP_WAIT_POLICY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("GOMP_SPINCOUNT", "")  # so that it is put back
+    monkeypatch.delenv("GOMP_SPINCOUNT")
+    machine.prepare_threads(1)
+    assert os.environ["GOMP_SPINCOUNT"] == machine.SPIN_WHEN_QUIET
