@@ -35,7 +35,6 @@ def shifts(run: Run, method: Method[Any], data: RotationColoredMNIST, codes: Cod
     """Accuracy on test digits where just the angle is new, just the ground, neither or both."""
     assert isinstance(data.test, RotationColoredMNIST)
     found, test = {}, data.test
-    assert isinstance(test, RotationColoredMNIST)
     (old_angles, old_grounds, colours), (new_angles, new_grounds, _) = data.choices, test.choices
     for name, angles, grounds in (
         ("neither", old_angles, old_grounds),
