@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from unbraid.study.claims import decide, interval, judge
+from unbraid.study.claims import decide, interval, judge, noted
 
 
 def test_the_interval_is_students() -> None:
@@ -32,3 +32,10 @@ def test_a_claim_is_judged_by_every_margin() -> None:
     claim = judge("000-0", "theirs", "ours", good, bad)
     assert (claim.verdict, claim.seeds) == ("not shown", 3)
     assert (claim.low, claim.high) == pytest.approx(interval(bad))
+
+
+def test_a_note_goes_with_a_claim_that_is_not_shown() -> None:
+    good, bad = np.array([1.0, 1.1, 1.2]), np.array([-1.0, -1.1, -1.2])
+    claims = [judge("a", "", "", good), judge("b", "", "", bad, note="Rows."), judge("c", "", "", good, bad)]
+    found = noted(claims, {"a": "Never seen.", "b": "Looked into."})
+    assert [claim.note for claim in found] == ["", "Rows. Looked into.", ""]
