@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
-from tests.metrics.golden import CASES, arrays, expected, needed, train, train_and_test, values
+from tests.metrics.golden import CASES, Array, arrays, expected, needed, train, train_and_test, values
 from unbraid.metrics.beta_vae_score import beta_vae_score, classify
 from unbraid.metrics.contract import Score
 from unbraid.metrics.dci import dci, disentanglement
@@ -135,16 +135,42 @@ def test_dci_from_the_references_importances(case: str) -> None:
         assert value == pytest.approx(reference[name], rel=CLOSE)
 
 
-def test_default_dci_ranks_as_gradient_boosting_does() -> None:
-    pairs: dict[str, list[tuple[float, float]]] = {"disentanglement": [], "completeness": [], "informativeness": []}
+DCI_PARTS = {
+    "disentanglement": "disentanglement",
+    "completeness": "completeness",
+    "informativeness": "informativeness_test",
+}
+
+
+def dci_and_reference(predictor: str) -> dict[str, Array]:
+    """Ours and the reference's boosting on 2,000 rows of every case, [cases, 2], by the name of the part."""
+    pairs: dict[str, list[tuple[float, float]]] = {name: [] for name in DCI_PARTS}
     for case in CASES:
-        found = dci(*train_and_test(case, 2000, 2000), rng(), train=2000)
-        for name, values_of_both in pairs.items():
-            key = "informativeness_test" if name == "informativeness" else name
-            both = found.parts[name], expected(case)["dci"]["n2000_seed0"][key]
-            values_of_both.append((round(both[0], 6), round(both[1], 6)))
-    for name, both_values in pairs.items():
-        assert spearmanr(*zip(*both_values, strict=True)).statistic >= 0.95, name
+        found = dci(*train_and_test(case, 2000, 2000), rng(), train=2000, predictor=predictor)
+        for name, key in DCI_PARTS.items():
+            pairs[name].append((found.parts[name], expected(case)["dci"]["n2000_seed0"][key]))
+    return {name: np.round(both, 6) for name, both in pairs.items()}
+
+
+def test_dci_by_randomised_trees_ranks_as_gradient_boosting_does() -> None:
+    for name, both in dci_and_reference("trees").items():
+        assert spearmanr(both).statistic >= 0.95, name
+
+
+def test_default_dci_has_the_values_of_gradient_boosting() -> None:
+    for name, both in dci_and_reference("lightgbm").items():
+        error = np.abs(both[:, 0] - both[:, 1])
+        assert error.mean() <= 0.01 and error.max() <= 0.035, name
+        assert spearmanr(both).statistic >= 0.95, name
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["a_identity", "b_permflip_noise", "c_rotation", "e_warp_noise"])
+def test_default_dci_has_the_values_of_gradient_boosting_at_10000_codes(kind: str) -> None:
+    case = f"dsprites__{kind}"
+    found, reference = dci(*train_and_test(case), rng(), train=10_000), expected(case)["dci"]["n10000_test5000_seed0"]
+    for name, key in DCI_PARTS.items():
+        assert abs(found.parts[name] - reference[key]) <= 0.03, name
 
 
 @pytest.mark.slow
