@@ -251,7 +251,7 @@ DOWNSTREAM = ("small__a_identity", "small__f_pure_noise", "small__g_dead_mix2")
 
 
 def check_downstream(case: str, predictor: str, sizes: tuple[int, ...]) -> None:
-    found = downstream(*train_and_test(case), rng(), predictor=predictor, sizes=sizes, train=10_000)  # type: ignore[arg-type]
+    found = downstream(*train_and_test(case), rng(), predictor=predictor, sizes=sizes, reference=True, train=10_000)  # type: ignore[arg-type]
     reference = expected(case)["downstream_lr" if predictor == "logistic" else "downstream_gbt"]
     for size in sizes:
         assert found.parts["mean"][str(size)] == pytest.approx(reference[str(size)]["mean_test_accuracy"], rel=CLOSE)
@@ -272,7 +272,7 @@ def test_downstream_by_logistic_regression_with_many_labels(case: str) -> None:
 @pytest.mark.slow
 def test_statistical_efficiency() -> None:
     case = "dsprites__c_rotation"
-    found = downstream(*train_and_test(case), rng(), train=10_000)
+    found = downstream(*train_and_test(case), rng(), reference=True, train=10_000)
     reference = expected(case)["downstream_lr"]
     ratio = reference["100"]["mean_test_accuracy"] / reference["10000"]["mean_test_accuracy"]
     assert found.parts["efficiency"] == pytest.approx(ratio, rel=1e-3)
@@ -281,7 +281,8 @@ def test_statistical_efficiency() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("case", [case for case in CASES if case.startswith("small")])
 def test_downstream_by_gradient_boosting(case: str) -> None:
-    found = downstream(*train_and_test(case), rng(), predictor="gbt", sizes=(100, 1000), train=10_000)
+    codes, factors = train_and_test(case)
+    found = downstream(codes, factors, rng(), predictor="gbt", sizes=(100, 1000), reference=True, train=10_000)
     for size in ("100", "1000"):
         reference = expected(case)["downstream_gbt"][size]["mean_test_accuracy"]
         assert found.parts["mean"][size] == pytest.approx(
