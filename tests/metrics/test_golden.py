@@ -77,7 +77,7 @@ def test_irs(case: str) -> None:
 
 @every_case
 def test_sap_by_support_vector_machines(case: str) -> None:
-    found = sap(*train_and_test(case), rng(), train=10_000)
+    found = sap(*train_and_test(case), rng(), method="svm", train=10_000)
     assert found.value == pytest.approx(expected(case)["sap"]["SAP_score"], rel=CLOSE, abs=1e-12)
     np.testing.assert_allclose(found.parts["matrix"], arrays(case)["ref_sap_score_matrix"], rtol=CLOSE)
 
@@ -294,11 +294,11 @@ def test_downstream_by_gradient_boosting(case: str) -> None:
 def test_sap_depends_on_the_offset_and_says_so(offset: str) -> None:
     codes, factors = train_and_test("small__a_identity")
     moved = codes + np.float32(offset)
-    found = sap(moved, factors, rng(), train=10_000)
+    found = sap(moved, factors, rng(), method="svm", train=10_000)
     reference = values()["edge_cases"][f"sap_small_identity_offset_{offset}"]["value"]["SAP_score"]
     assert found.value == pytest.approx(reference, rel=CLOSE)
     assert any("standardise" in text for text in found.warnings) == (offset != "0")
-    steady = sap(moved, factors, rng(), train=10_000, standardise=True)
+    steady = sap(moved, factors, rng(), method="svm", train=10_000, standardise=True)
     assert steady.value == pytest.approx(0.6693, abs=0.01)
 
 

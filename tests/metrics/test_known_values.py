@@ -27,7 +27,6 @@ PERFECT = perfect(FACTORS)
 QUICK: dict[str, dict[str, Any]] = {
     "beta_vae_score": {"points": 1000, "test_points": 1000},
     "factor_vae_score": {"votes": 1000, "test_votes": 1000},
-    "sap": {"method": "correlation"},
     "dci": {"predictor": "trees", "trees": 5},
     "info_mec": {"estimator": "equal"},
 }

@@ -111,6 +111,40 @@ def test_sap_by_logistic_regression_and_correlation() -> None:
     assert abs(all_kinds[2] - gaps[2]) > 0.05
 
 
+def test_sap_by_its_own_paper_takes_correlations_for_quantities_and_thresholds_for_kinds() -> None:
+    """Two values: the best threshold on the training rows, of all that there are; three or more: correlations."""
+    draw = rng(4)
+    factors = np.stack([draw.integers(0, 2, 900) | (draw.random(900) < 0.6), draw.integers(0, 5, 900)], 1)
+    codes = factors * [1.0, 0.5] @ rotation(2) + 0.3 * draw.standard_normal((900, 2))
+    score = np.array([[0.0, np.corrcoef(codes[:, i], factors[:, 1])[0, 1] ** 2] for i in range(2)])
+    y, test = factors[:600, 0], factors[600:, 0]
+    for i in range(2):
+        x, best = codes[:, i], (0.0, 0.0, 1)
+        for cut in np.sort(x[:600]):
+            for sign in (1, -1):
+                above = sign * (x[:600] - cut) > 0
+                accuracy = (above[y == 1].mean() + (~above)[y == 0].mean()) / 2
+                best = max(best, (accuracy, cut, sign))
+        above = best[2] * (x[600:] - best[1]) > 0
+        score[i, 0] = (above[test == 1].mean() + (~above)[test == 0].mean()) / 2
+    found = sap(codes, factors, rng(), train=600)
+    matrix = np.array(found.parts["matrix"])
+    assert matrix[:, 1] == pytest.approx(score[:, 1], abs=1e-9)
+    assert matrix[:, 0] == pytest.approx(score[:, 0], abs=0.02)
+    assert found.params["ordered"] == [1]
+    kinds = sap(codes, factors.astype(str), rng(), train=600)
+    assert kinds.params["ordered"] == [] and kinds.parts["matrix"] != found.parts["matrix"]
+
+
+def test_sap_does_not_depend_on_scale_and_gives_a_perfect_code_nearly_one() -> None:
+    codes = perfect(FACTORS)
+    for moved in (codes, 0.01 * codes, codes + 30, 1000 * codes - 7):
+        assert sap(moved, FACTORS, rng()).value == pytest.approx(1, abs=1e-6)
+        kinds = sap(moved, FACTORS, rng(), ordered=())
+        assert kinds.parts["per_factor"] == pytest.approx([1 - 1 / 3, 1 - 1 / 6, 1 - 1 / 8], abs=0.15)
+        assert kinds.value == sap(codes, FACTORS, rng(), ordered=()).value
+
+
 def test_ordered_factors_are_counted_among_those_given() -> None:
     wider = np.insert(FACTORS, 0, 5, axis=1)
     found = sap(MIXED, wider, rng(), method="logistic", ordered=(2, 3), train=TRAIN)
