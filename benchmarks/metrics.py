@@ -91,7 +91,7 @@ def table(repeats: int, gbt_trees: int) -> dict[str, dict[str, float]]:
         ),
         "irs": (lambda: irs(first, labels, rng()).value, lambda: reference.irs(first, labels), repeats, 1),
         "sap": (
-            lambda: sap(codes, factors, rng(), train=TRAIN, jobs=1).value,
+            lambda: sap(codes, factors, rng(), method="svm", train=TRAIN, jobs=1).value,
             lambda: reference.sap(codes, factors),
             repeats,
             1,

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
-from tests.metrics.golden import CASES, arrays, expected, needed, train, train_and_test, values
+from tests.metrics.golden import CASES, Array, arrays, expected, needed, train, train_and_test, values
 from unbraid.metrics.beta_vae_score import beta_vae_score, classify
 from unbraid.metrics.contract import Score
 from unbraid.metrics.dci import dci, disentanglement
@@ -77,7 +77,7 @@ def test_irs(case: str) -> None:
 
 @every_case
 def test_sap_by_support_vector_machines(case: str) -> None:
-    found = sap(*train_and_test(case), rng(), train=10_000)
+    found = sap(*train_and_test(case), rng(), method="svm", train=10_000)
     assert found.value == pytest.approx(expected(case)["sap"]["SAP_score"], rel=CLOSE, abs=1e-12)
     np.testing.assert_allclose(found.parts["matrix"], arrays(case)["ref_sap_score_matrix"], rtol=CLOSE)
 
@@ -135,16 +135,42 @@ def test_dci_from_the_references_importances(case: str) -> None:
         assert value == pytest.approx(reference[name], rel=CLOSE)
 
 
-def test_default_dci_ranks_as_gradient_boosting_does() -> None:
-    pairs: dict[str, list[tuple[float, float]]] = {"disentanglement": [], "completeness": [], "informativeness": []}
+DCI_PARTS = {
+    "disentanglement": "disentanglement",
+    "completeness": "completeness",
+    "informativeness": "informativeness_test",
+}
+
+
+def dci_and_reference(predictor: str) -> dict[str, Array]:
+    """Ours and the reference's boosting on 2,000 rows of every case, [cases, 2], by the name of the part."""
+    pairs: dict[str, list[tuple[float, float]]] = {name: [] for name in DCI_PARTS}
     for case in CASES:
-        found = dci(*train_and_test(case, 2000, 2000), rng(), train=2000)
-        for name, values_of_both in pairs.items():
-            key = "informativeness_test" if name == "informativeness" else name
-            both = found.parts[name], expected(case)["dci"]["n2000_seed0"][key]
-            values_of_both.append((round(both[0], 6), round(both[1], 6)))
-    for name, both_values in pairs.items():
-        assert spearmanr(*zip(*both_values, strict=True)).statistic >= 0.95, name
+        found = dci(*train_and_test(case, 2000, 2000), rng(), train=2000, predictor=predictor)
+        for name, key in DCI_PARTS.items():
+            pairs[name].append((found.parts[name], expected(case)["dci"]["n2000_seed0"][key]))
+    return {name: np.round(both, 6) for name, both in pairs.items()}
+
+
+def test_dci_by_randomised_trees_ranks_as_gradient_boosting_does() -> None:
+    for name, both in dci_and_reference("trees").items():
+        assert spearmanr(both).statistic >= 0.95, name
+
+
+def test_default_dci_has_the_values_of_gradient_boosting() -> None:
+    for name, both in dci_and_reference("lightgbm").items():
+        error = np.abs(both[:, 0] - both[:, 1])
+        assert error.mean() <= 0.01 and error.max() <= 0.035, name
+        assert spearmanr(both).statistic >= 0.95, name
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["a_identity", "b_permflip_noise", "c_rotation", "e_warp_noise"])
+def test_default_dci_has_the_values_of_gradient_boosting_at_10000_codes(kind: str) -> None:
+    case = f"dsprites__{kind}"
+    found, reference = dci(*train_and_test(case), rng(), train=10_000), expected(case)["dci"]["n10000_test5000_seed0"]
+    for name, key in DCI_PARTS.items():
+        assert abs(found.parts[name] - reference[key]) <= 0.03, name
 
 
 @pytest.mark.slow
@@ -225,7 +251,7 @@ DOWNSTREAM = ("small__a_identity", "small__f_pure_noise", "small__g_dead_mix2")
 
 
 def check_downstream(case: str, predictor: str, sizes: tuple[int, ...]) -> None:
-    found = downstream(*train_and_test(case), rng(), predictor=predictor, sizes=sizes, train=10_000)  # type: ignore[arg-type]
+    found = downstream(*train_and_test(case), rng(), predictor=predictor, sizes=sizes, reference=True, train=10_000)  # type: ignore[arg-type]
     reference = expected(case)["downstream_lr" if predictor == "logistic" else "downstream_gbt"]
     for size in sizes:
         assert found.parts["mean"][str(size)] == pytest.approx(reference[str(size)]["mean_test_accuracy"], rel=CLOSE)
@@ -246,7 +272,7 @@ def test_downstream_by_logistic_regression_with_many_labels(case: str) -> None:
 @pytest.mark.slow
 def test_statistical_efficiency() -> None:
     case = "dsprites__c_rotation"
-    found = downstream(*train_and_test(case), rng(), train=10_000)
+    found = downstream(*train_and_test(case), rng(), reference=True, train=10_000)
     reference = expected(case)["downstream_lr"]
     ratio = reference["100"]["mean_test_accuracy"] / reference["10000"]["mean_test_accuracy"]
     assert found.parts["efficiency"] == pytest.approx(ratio, rel=1e-3)
@@ -255,7 +281,8 @@ def test_statistical_efficiency() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("case", [case for case in CASES if case.startswith("small")])
 def test_downstream_by_gradient_boosting(case: str) -> None:
-    found = downstream(*train_and_test(case), rng(), predictor="gbt", sizes=(100, 1000), train=10_000)
+    codes, factors = train_and_test(case)
+    found = downstream(codes, factors, rng(), predictor="gbt", sizes=(100, 1000), reference=True, train=10_000)
     for size in ("100", "1000"):
         reference = expected(case)["downstream_gbt"][size]["mean_test_accuracy"]
         assert found.parts["mean"][size] == pytest.approx(
@@ -267,11 +294,11 @@ def test_downstream_by_gradient_boosting(case: str) -> None:
 def test_sap_depends_on_the_offset_and_says_so(offset: str) -> None:
     codes, factors = train_and_test("small__a_identity")
     moved = codes + np.float32(offset)
-    found = sap(moved, factors, rng(), train=10_000)
+    found = sap(moved, factors, rng(), method="svm", train=10_000)
     reference = values()["edge_cases"][f"sap_small_identity_offset_{offset}"]["value"]["SAP_score"]
     assert found.value == pytest.approx(reference, rel=CLOSE)
     assert any("standardise" in text for text in found.warnings) == (offset != "0")
-    steady = sap(moved, factors, rng(), train=10_000, standardise=True)
+    steady = sap(moved, factors, rng(), method="svm", train=10_000, standardise=True)
     assert steady.value == pytest.approx(0.6693, abs=0.01)
 
 

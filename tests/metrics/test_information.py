@@ -16,7 +16,7 @@ from sklearn.metrics import roc_auc_score
 from tests.metrics.worlds import Array, grid, noise, perfect, rng, rotation
 from unbraid.metrics.arrays import Column
 from unbraid.metrics.clustering_accuracy import matched
-from unbraid.metrics.dci import disentanglement
+from unbraid.metrics.dci import dci, disentanglement, equally_ordered
 from unbraid.metrics.explicitness import roc_areas
 from unbraid.metrics.factor_vae_score import factor_vae_score
 from unbraid.metrics.gaussian_total_correlation import gaussian_total_correlation
@@ -206,3 +206,16 @@ def test_lookup_agrees_with_drawing_afresh() -> None:
     error = (afresh * (1 - afresh) / 1000) ** 0.5
     assert looked_up == pytest.approx(afresh, abs=3 * error + 0.01)
     assert 0.5 < looked_up < 0.99  # neither chance nor certain: the comparison can fail
+
+
+def test_latents_that_order_rows_alike_share_their_importance() -> None:
+    draw = np.random.default_rng(0)
+    z = draw.standard_normal((300, 2))
+    codes = np.stack([z[:, 0], z[:, 1], -(z[:, 0] ** 3), np.exp(z[:, 0])], 1)
+    assert [group.tolist() for group in equally_ordered(codes)] == [[0, 2, 3]]
+    factors = np.digitize(z, [-0.5, 0.5])
+    found = dci(codes, factors, draw)
+    importance = np.array(found.parts["importance"])
+    assert importance[[0, 2, 3], 0] == pytest.approx([importance[0, 0]] * 3)
+    assert importance[0, 0] == pytest.approx(1 / 3, abs=0.01)
+    assert found.parts["per_factor"][0] == pytest.approx(1 - np.log(3) / np.log(4), abs=0.02)

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from sklearn.ensemble import ExtraTreesClassifier
+from sklearn.linear_model import RidgeCV
+from sklearn.model_selection import KFold
 
 from tests.metrics.worlds import Array, grid, noise, perfect, rng, rotation
 from unbraid.errors import UserError
@@ -218,10 +221,48 @@ def test_downstream_rises_with_labels() -> None:
         downstream(codes, FACTORS, rng(), sizes=(10_000,))
 
 
+def test_downstream_does_not_depend_on_the_order_of_rows() -> None:
+    """In the order of a grid the leading rows show few values of the first factor."""
+    ordered = FACTORS[np.lexsort(FACTORS.T[::-1])]
+    by_order, by_chance = (
+        downstream(perfect(factors), factors, rng(), sizes=(300,)).value
+        for factors in (ordered, rng(1).permutation(ordered))
+    )
+    assert by_order == pytest.approx(by_chance, abs=0.02) and by_order > 0.97
+    assert downstream(perfect(ordered), ordered, rng(), sizes=(300,), reference=True).value < 0.95
+
+
+def test_the_interval_of_downstream_accuracy_by_hand() -> None:
+    codes = PERFECT + 0.5 * noise(len(FACTORS), 3)
+    found = downstream(codes, FACTORS, rng(), sizes=(200,), predictor="trees", reference=True, train=400)
+    hits = []
+    seed = int(rng().integers(2**31))
+    for k in range(3):
+        forest = ExtraTreesClassifier(20, max_features=None, min_samples_leaf=2, random_state=seed)
+        hits.append(forest.fit(codes[:200], FACTORS[:200, k]).predict(codes[400:]) == FACTORS[400:, k])
+    each = np.mean(hits, 0)
+    half = 1.96 * each.std() / len(each) ** 0.5
+    assert found.value == pytest.approx(each.mean(), abs=1e-12) and half > 0.02
+    assert (found.low, found.high) == pytest.approx((each.mean() - half, each.mean() + half), abs=1e-12)
+
+
+def test_the_interval_of_downstream_r2_is_that_of_resampled_test_rows() -> None:
+    draw = rng(3)
+    y = draw.standard_normal((900, 1))
+    codes = y + 0.7 * draw.standard_normal((900, 2))
+    found = downstream(codes, y, rng(), sizes=(300,), reference=True, train=300)
+    model = RidgeCV(np.logspace(-4, 4, 10), cv=KFold(5)).fit(codes[:300], y[:300, 0])
+    tests = [draw.integers(300, 900, 600) for _ in range(2000)]
+    spread = np.std([model.score(codes[rows], y[rows, 0]) for rows in tests])
+    assert found.value == pytest.approx(model.score(codes[300:], y[300:, 0]), abs=1e-9)
+    assert found.low is not None and found.high is not None
+    assert (found.high - found.low) / (2 * 1.96) == pytest.approx(spread, rel=0.1)
+
+
 def test_downstream_with_one_odd_label_says_that_folds_failed() -> None:
     labels = np.zeros((60, 1), int)
     labels[[3, 50, 55]] = 1
-    found = downstream(noise(60, 2), labels, rng(), sizes=(10,), train=40)
+    found = downstream(noise(60, 2), labels, rng(), sizes=(10,), reference=True, train=40)
     assert any("too few labels for five folds" in text for text in found.warnings)
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 from sklearn.ensemble import RandomForestRegressor
+from sklearn.feature_selection import mutual_info_classif
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 from sklearn.preprocessing import StandardScaler
@@ -110,6 +111,40 @@ def test_sap_by_logistic_regression_and_correlation() -> None:
     assert abs(all_kinds[2] - gaps[2]) > 0.05
 
 
+def test_sap_by_its_own_paper_takes_correlations_for_quantities_and_thresholds_for_kinds() -> None:
+    """Two values: the best threshold on the training rows, of all that there are; three or more: correlations."""
+    draw = rng(4)
+    factors = np.stack([draw.integers(0, 2, 900) | (draw.random(900) < 0.6), draw.integers(0, 5, 900)], 1)
+    codes = factors * [1.0, 0.5] @ rotation(2) + 0.3 * draw.standard_normal((900, 2))
+    score = np.array([[0.0, np.corrcoef(codes[:, i], factors[:, 1])[0, 1] ** 2] for i in range(2)])
+    y, test = factors[:600, 0], factors[600:, 0]
+    for i in range(2):
+        x, best = codes[:, i], (0.0, 0.0, 1)
+        for cut in np.sort(x[:600]):
+            for sign in (1, -1):
+                above = sign * (x[:600] - cut) > 0
+                accuracy = (above[y == 1].mean() + (~above)[y == 0].mean()) / 2
+                best = max(best, (accuracy, cut, sign))
+        above = best[2] * (x[600:] - best[1]) > 0
+        score[i, 0] = (above[test == 1].mean() + (~above)[test == 0].mean()) / 2
+    found = sap(codes, factors, rng(), train=600)
+    matrix = np.array(found.parts["matrix"])
+    assert matrix[:, 1] == pytest.approx(score[:, 1], abs=1e-9)
+    assert matrix[:, 0] == pytest.approx(score[:, 0], abs=0.02)
+    assert found.params["ordered"] == [1]
+    kinds = sap(codes, factors.astype(str), rng(), train=600)
+    assert kinds.params["ordered"] == [] and kinds.parts["matrix"] != found.parts["matrix"]
+
+
+def test_sap_does_not_depend_on_scale_and_gives_a_perfect_code_nearly_one() -> None:
+    codes = perfect(FACTORS)
+    for moved in (codes, 0.01 * codes, codes + 30, 1000 * codes - 7):
+        assert sap(moved, FACTORS, rng()).value == pytest.approx(1, abs=1e-6)
+        kinds = sap(moved, FACTORS, rng(), ordered=())
+        assert kinds.parts["per_factor"] == pytest.approx([1 - 1 / 3, 1 - 1 / 6, 1 - 1 / 8], abs=0.15)
+        assert kinds.value == sap(codes, FACTORS, rng(), ordered=()).value
+
+
 def test_ordered_factors_are_counted_among_those_given() -> None:
     wider = np.insert(FACTORS, 0, 5, axis=1)
     found = sap(MIXED, wider, rng(), method="logistic", ordered=(2, 3), train=TRAIN)
@@ -150,13 +185,15 @@ def test_info_mec_with_latents_that_are_active_by_their_range() -> None:
     labels = [FACTORS[:, k].tolist() for k in range(3)]
     bins = [[min(int(20 * value / width), 19) for value in codes[:, i]] for i, width in enumerate(widths)]
     shares = [[nats(bins[i], y) / nats(y, y) for y in labels] for i in kept]
-    scaled = StandardScaler().fit(codes[:TRAIN]).transform(codes)
+    scaled = StandardScaler().fit(codes[:TRAIN]).transform(codes[:TRAIN])
     explicit = []
     for k in range(3):
-        train, test = FACTORS[:TRAIN, k], FACTORS[TRAIN:, k]
-        told = LogisticRegression(C=1e4, max_iter=300).fit(scaled[:TRAIN], train).predict_proba(scaled[TRAIN:])
-        blind = np.tile(np.bincount(train) / TRAIN, (len(test), 1))
-        explicit.append(1 - log_loss(test, told) / log_loss(test, blind))
+        y = FACTORS[:TRAIN, k]
+        losses = []
+        for x in (scaled, np.zeros_like(scaled)):
+            model = LogisticRegression(C=np.inf, max_iter=100, class_weight="balanced")
+            losses.append(log_loss(y, model.fit(x, y).predict_proba(x)))
+        explicit.append(1 - losses[0] / losses[1])
     found = info_mec(codes, FACTORS, rng(), estimator="equal", reference=True, train=TRAIN)
     assert found.parts["active_latents"] == kept
     assert found.value == pytest.approx(concentration(shares), abs=1e-9)
@@ -167,6 +204,52 @@ def test_info_mec_with_latents_that_are_active_by_their_range() -> None:
         1,
         2,
     ]
+
+
+def test_info_mec_explains_factors_on_held_out_rows() -> None:
+    scaled = StandardScaler().fit(MIXED[:TRAIN]).transform(MIXED)
+    explicit = []
+    for k in range(3):
+        train, test = FACTORS[:TRAIN, k], FACTORS[TRAIN:, k]
+        probability = LogisticRegression(C=1e4, max_iter=300).fit(scaled[:TRAIN], train).predict_proba(scaled[TRAIN:])
+        prior = np.tile(np.bincount(train) / TRAIN, (len(test), 1))
+        explicit.append(1 - log_loss(test, probability) / log_loss(test, prior))
+    found = info_mec(MIXED, FACTORS, rng(), estimator="equal", train=TRAIN)
+    assert found.parts["info_e_per_factor"] == pytest.approx(explicit, abs=1e-6)
+
+
+def test_the_reference_info_mec_takes_ten_neighbours() -> None:
+    codes = perfect(FACTORS) @ rotation(3) + 0.5 * noise(len(FACTORS), 3)
+    theirs = [mutual_info_classif(codes, FACTORS[:, k], n_neighbors=10, random_state=0) for k in range(3)]
+    shares = np.array(theirs).T / [nats(y, y) for y in FACTORS.T.tolist()]
+    assert info_mec(codes, FACTORS, rng(), reference=True).parts["matrix"] == pytest.approx(shares, abs=1e-6)
+    assert np.abs(info_mec(codes, FACTORS, rng()).parts["matrix"] - shares).max() > 0.005
+
+
+def test_noise_has_no_modularity_by_info_mec() -> None:
+    """Latents are active by permutations: without that test six of eight draws score 0.35 to 1."""
+    for seed in range(8):
+        draw = np.random.default_rng(seed)
+        factors = np.stack([*(draw.integers(0, m, 1000) for m in (3, 6, 10)), draw.random(1000) < 0.01], 1)
+        codes = draw.standard_normal((1000, 6))
+        found = info_mec(codes, factors, draw, permutations=10)
+        assert np.isnan(found.value) and found.parts["active"] == 0
+        assert any("no latent is informative" in text for text in found.warnings)
+        assert info_mec(codes, factors, draw, permutations=0).parts["active"] > 0 or seed > 0
+
+
+def test_the_chance_level_of_info_mec_is_that_of_the_active_latents() -> None:
+    codes = np.concatenate([perfect(FACTORS) + 0.3 * noise(len(FACTORS), 3), noise(len(FACTORS), 2, 8)], 1)
+    found = info_mec(codes, FACTORS, rng(), estimator="equal")
+    assert found.parts["active_latents"] == [0, 1, 2] and found.parts["active"] == 3
+    assert any("2 of 5 latents are not active" in text for text in found.warnings)
+    permuted = [rng(seed).permutation(codes) for seed in range(40)]
+    bins = [[np.minimum((20 * (z - z.min()) / np.ptp(z)).astype(int), 19).tolist() for z in c.T[:3]] for c in permuted]
+    shares = [[[nats(b, y) / nats(y, y) for y in FACTORS.T.tolist()] for b in each] for each in bins]
+    naive = [concentration(each) for each in shares]
+    assert found.null == pytest.approx(np.mean(naive), abs=4 * np.std(naive) / 20**0.5)
+    assert found.parts["chance_spread"] == pytest.approx(np.std(naive), rel=0.6)
+    assert found.null is not None and found.null < found.value
 
 
 def test_beta_vae_score_of_codes_in_their_own_scale() -> None:

@@ -23,7 +23,7 @@ PERFECT = perfect(FACTORS)
 LIGHT: dict[str, dict[str, Any]] = {
     "beta_vae_score": {"points": 300, "test_points": 300},
     "factor_vae_score": {"votes": 300, "test_votes": 300},
-    "dci": {"trees": 3},
+    "dci": {"predictor": "trees", "trees": 3},
     "downstream": {"sizes": (10, 50), "predictor": "trees"},
     "clustering_accuracy": {"plane": False, "resamplings": 20},
 }
@@ -152,7 +152,9 @@ def test_all_dead_codes_score_nothing() -> None:
         "r2",
     ]
     chance = {"beta_vae_score": 0.45, "explicitness": 0.51, "sap": 1e-9}
-    for name, found in score(dead, FACTORS, metrics=names, bootstrap=0, options={"dci": {"trees": 3}}).items():
+    for name, found in score(
+        dead, FACTORS, metrics=names, bootstrap=0, options={"dci": {"predictor": "trees", "trees": 3}}
+    ).items():
         assert found.value <= chance.get(name, 1e-9), name
 
 
@@ -200,7 +202,7 @@ def test_the_same_seed_gives_the_same_scores_on_any_number_of_threads() -> None:
 
 
 def test_a_metric_does_not_depend_on_its_company() -> None:
-    options = {"dci": {"trees": 3}}
+    options = {"dci": {"predictor": "trees", "trees": 3}}
     alone = score(PERFECT @ rotation(3), FACTORS, metrics=["dci"], bootstrap=2, options=options)["dci"]
     beside = score(PERFECT @ rotation(3), FACTORS, metrics=["mig", "dci"], bootstrap=2, options=options)["dci"]
     assert alone == beside

@@ -4,6 +4,9 @@ Eastwood and Williams, "A framework for the quantitative evaluation of disentang
 R[i, j] is the importance of latent i for factor j. Disentanglement is the mean over latents of 1 - H(R[i, :]) in units
 of log k, weighted by each latent's share of all importance; completeness the same over factors in units of log d;
 informativeness the accuracy (or R2, for a continuous factor) on held-out rows. The value is the disentanglement.
+
+Published values mostly come from scikit-learn's gradient boosting (100 trees of depth 3, rate 0.1). LightGBM with the
+same trees gives nearly the same values in a fraction of the time, and is the default.
 """
 
 from __future__ import annotations
@@ -13,6 +16,7 @@ from typing import Any, Literal
 
 import numpy as np
 from scipy.special import xlogy
+from scipy.stats import rankdata
 
 from unbraid.config import Count, Size
 from unbraid.errors import UserError
@@ -20,8 +24,19 @@ from unbraid.metrics.arrays import Arrays, Column, Floats, Ints, check_arrays
 from unbraid.metrics.contract import Codes, Factors, Score, metric
 from unbraid.metrics.fitting import parallel, split_rows
 
-Predictor = Literal["trees", "gbt", "forest", "regressor", "lasso"]
+Predictor = Literal["lightgbm", "gbt", "trees", "forest", "regressor", "lasso"]
 
+BOOSTING = {
+    "learning_rate": 0.1,
+    "max_depth": 3,
+    "num_leaves": 8,
+    "min_data_in_leaf": 1,
+    "deterministic": True,
+    "force_col_wise": True,
+    "num_threads": 1,
+    "verbosity": -1,
+}
+BOOSTED_TREES = 100  # for each value of a factor
 REGRESSOR_TREES = 10  # scikit-learn's default when the protocol was published
 
 
@@ -31,7 +46,7 @@ def dci(
     factors: Factors,
     rng: np.random.Generator,
     *,
-    predictor: Literal["trees", "gbt", "forest", "regressor", "lasso"] = "trees",
+    predictor: Literal["lightgbm", "gbt", "trees", "forest", "regressor", "lasso"] = "lightgbm",
     trees: Size = 20,
     depths: Sequence[int] | None = None,
     train: Size | None = None,
@@ -41,8 +56,8 @@ def dci(
     """How far each latent is important for one factor only; parts hold completeness and informativeness.
 
     Args:
-        predictor: extremely randomised trees; scikit-learn's gradient boosting (slow); random forest; random forest
-            regression on the factor's number; lasso on the factor's number
+        predictor: gradient boosting by LightGBM or by scikit-learn ('gbt', slow); extremely randomised trees; random
+            forest; random forest regression on the factor's number; lasso on the factor's number
         trees: number of trees of 'trees' and 'forest'
         depths: maximal depth of the 'regressor' for each factor; None: from 2 to 15 by threefold cross-validation
         train: number of leading rows that train, the others test; None draws two thirds
@@ -50,22 +65,27 @@ def dci(
         jobs: threads; 0 uses one for each available core
     """
     arrays = check_arrays(codes, factors, units)
-    if depths is not None and len(depths) != (given := np.asarray(factors).reshape(arrays.n, -1).shape[1]):
-        raise UserError(f"depths must hold one depth for each of {given} factors, not {len(depths)}")
+    _check_depths(depths, np.asarray(factors).reshape(arrays.n, -1).shape[1])
     rows = split_rows(arrays.n, train, rng)
+    copies = equally_ordered(arrays.codes[rows[0]]) if predictor == "lightgbm" else []
     seeds = [int(seed) for seed in rng.integers(2**31, size=len(arrays.factors))]
 
     def fit(k: int) -> tuple[Floats, float, float]:
-        depth = depths[arrays.kept[k]] if depths is not None else None
-        model = _model(predictor, arrays.factors[k], trees=trees, depth=depth, seed=seeds[k])
-        return _importances(model, arrays, arrays.factors[k], rows)
+        column, depth = arrays.factors[k], depths[arrays.kept[k]] if depths is not None else None
+        raw, *skills = _fitted(predictor, arrays.codes, column, rows, trees=trees, depth=depth, seed=seeds[k])
+        return _shares(raw, arrays.units, copies), *skills
 
     fitted = parallel(fit, range(len(arrays.factors)), jobs)
     importance = np.stack([one for one, _, _ in fitted], 1)  # [units, k]
-    own: dict[str, Any] = {"trees": trees} if predictor in ("trees", "forest") else {}
-    own |= {"depths": list(depths) if depths else "cross-validated"} if predictor == "regressor" else {}
-    params = {"predictor": predictor, "train": len(rows[0]), **own}
+    params: dict[str, Any] = {"predictor": predictor, "train": len(rows[0])}
+    params |= {"trees": trees} if predictor in ("trees", "forest") else {}
+    params |= {"depths": list(depths) if depths else "cross-validated"} if predictor == "regressor" else {}
     return _score(importance, [t for _, t, _ in fitted], [t for _, _, t in fitted], arrays, params)
+
+
+def _check_depths(depths: Sequence[int] | None, factors: int) -> None:
+    if depths is not None and len(depths) != factors:
+        raise UserError(f"depths must hold one depth for each of {factors} factors, not {len(depths)}")
 
 
 def disentanglement(importance: Floats) -> Floats:  # [units, k] -> [units]
@@ -105,17 +125,70 @@ def _chance(column: Column) -> float:
     return 0.0 if column.continuous else float(np.bincount(column.values).max() / len(column.values))
 
 
-def _importances(model: Any, arrays: Arrays, column: Column, rows: tuple[Ints, Ints]) -> tuple[Floats, float, float]:
-    codes, train = arrays.codes, rows[0]
-    if column.size and len(np.unique(column.values[train])) < 2:
-        return np.zeros(len(arrays.units)), 0.0, 0.0
-    model.fit(codes[train], column.values[train])
+def _shares(raw: Floats, units: Sequence[Ints], copies: list[Ints]) -> Floats:  # [d] -> [units]
+    """Each unit's share of the importance for one factor."""
+    for group in copies:
+        raw[group] = raw[group].mean()
+    each = np.array([np.maximum(raw[unit], 0).sum() for unit in units])  # boosting rounds zeros below 0
+    return each / each.sum() if each.sum() > 0 else each
+
+
+def equally_ordered(codes: Floats) -> list[Ints]:
+    """Groups of latents that order the rows in the same or in the opposite way.
+
+    Trees cannot distinguish them. Scikit-learn uses one of them at random in each split, LightGBM always the first: its
+    importance is divided among them.
+    """
+    groups: dict[bytes, list[int]] = {}
+    for latent, ranks in enumerate(rankdata(codes, axis=0).T):
+        key = min(ranks.tobytes(), (len(ranks) + 1 - ranks).tobytes())
+        groups.setdefault(key, []).append(latent)
+    return [np.array(group) for group in groups.values() if len(group) > 1]
+
+
+def _fitted(
+    predictor: Predictor, codes: Floats, column: Column, rows: tuple[Ints, Ints], *, trees: int, depth: Any, seed: int
+) -> tuple[Floats, float, float]:  # [d]
+    """Importances of latents for a factor, and the score on training and on test rows."""
+    if column.size and len(np.unique(column.values[rows[0]])) < 2:
+        return np.zeros(codes.shape[1]), 0.0, 0.0
+    if predictor == "lightgbm":
+        return _boosted(codes, column, rows, seed)
+    model = _model(predictor, column, trees=trees, depth=depth, seed=seed)
+    model.fit(codes[rows[0]], column.values[rows[0]])
     best = getattr(model, "best_estimator_", model)
     raw = best.feature_importances_ if hasattr(best, "feature_importances_") else np.abs(best[-1].coef_)
-    each = np.array([np.maximum(raw[unit], 0).sum() for unit in arrays.units])  # boosting rounds zeros below 0
-    each = each / each.sum() if each.sum() > 0 else each
     on_train, on_test = (float(model.score(codes[r], column.values[r])) for r in rows)
-    return each, on_train, on_test
+    return raw, on_train, on_test
+
+
+def _boosted(codes: Floats, column: Column, rows: tuple[Ints, Ints], seed: int) -> tuple[Floats, float, float]:
+    """The same by LightGBM with the trees of scikit-learn's gradient boosting; importance is the total gain."""
+    import lightgbm
+
+    train, test = rows
+    labels, seen = column.values, np.unique(column.values[train])
+    if not column.continuous:
+        test = test[np.isin(labels[test], seen)]
+        labels = np.searchsorted(seen, labels)
+    objective, metric_name = ("regression", "l2") if column.continuous else ("multiclass", "multi_error")
+    if not column.continuous and len(seen) == 2:
+        objective, metric_name = "binary", "binary_error"
+    shape = {"num_class": len(seen)} if objective == "multiclass" else {}
+    data = lightgbm.Dataset(codes[train], labels[train])
+    settings = BOOSTING | shape | {"objective": objective, "metric": metric_name, "seed": seed}
+    booster = lightgbm.Booster(settings, data)
+    if len(test):
+        booster.add_valid(data.create_valid(codes[test], labels[test]), "test")
+    for _ in range(BOOSTED_TREES):
+        booster.update()
+    on_train = booster.eval_train()[0][2]
+    on_test = booster.eval_valid()[0][2] if len(test) else 1.0
+    if column.continuous:
+        on_train, on_test = (e / np.var(labels[r]) for e, r in ((on_train, train), (on_test, test)))
+    unseen = len(rows[1]) - len(test)
+    on_test = (on_test * len(test) + unseen) / len(rows[1])
+    return booster.feature_importance("gain"), float(1 - on_train), float(1 - on_test)
 
 
 def _model(predictor: Predictor, column: Column, *, trees: int, depth: int | None, seed: int) -> Any:

@@ -31,6 +31,7 @@ def downstream(
     *,
     predictor: Literal["logistic", "gbt", "trees"] = "logistic",
     sizes: Sequence[int] = (10, 100, 1000, 10000),
+    reference: bool = False,
     train: Size | None = None,
     jobs: Count = 0,
 ) -> Score:
@@ -40,11 +41,14 @@ def downstream(
         predictor: logistic regression (strength of ten by fivefold cross-validation), scikit-learn's gradient boosting
             (slow), or extremely randomised trees
         sizes: numbers of labels
+        reference: labels are the leading training rows, as in the published protocol, not drawn from them at random
         train: number of leading rows that labels are taken from, the others test; None draws two thirds
         jobs: threads; 0 uses one for each available core
     """
     arrays = check_arrays(codes, factors)
     train_rows, test = split_rows(arrays.n, train, rng)
+    if not reference:  # rows may come in the order of their factors, and folds are consecutive
+        train_rows = rng.permutation(train_rows)
     usable = [size for size in sizes if size <= len(train_rows)]
     if not usable:
         raise UserError(f"sizes ask for at least {min(sizes)} labels and there are {len(train_rows)} training rows")
@@ -60,7 +64,7 @@ def downstream(
     rows = {item: hits for item, (hits, _) in found.items()}
     notes = _warnings(found, arrays, [size for size in sizes if size not in usable], len(train_rows))
     table = {size: [float(rows[size, k].mean()) for k in range(len(arrays.factors))] for size in usable}
-    return _score(table, rows, arrays, notes, predictor=predictor, train=len(train_rows))
+    return _score(table, rows, arrays, notes, predictor=predictor, reference=reference, train=len(train_rows))
 
 
 def _score(
@@ -98,7 +102,7 @@ def _warnings(found: Mapping[tuple[int, int], Any], arrays: Arrays, left: list[i
 def _right(
     predictor: str, codes: Floats, column: Column, train: Ints, test: Ints, seed: int
 ) -> tuple[Floats, bool]:  # [test rows]
-    """For each test row 1 or 0, or R2 on every row for a continuous factor; and whether the folds could be fitted."""
+    """For each test row 1 or 0, or R2 with the row's influence on it; and whether the folds could be fitted."""
     from sklearn.linear_model import LogisticRegression
 
     y = column.values
@@ -110,8 +114,17 @@ def _right(
     else:
         model = LogisticRegression(C=1.0, solver="lbfgs", tol=1e-4, max_iter=100).fit(codes[train], y[train])
     if column.continuous:
-        return np.full(len(test), max(float(model.score(codes[test], y[test])), 0.0)), crossed
+        return r2_by_row(y[test], model.predict(codes[test])), crossed
     return np.asarray(model.predict(codes[test]) == y[test], np.float64), crossed
+
+
+def r2_by_row(y: Floats, predicted: Floats) -> Floats:  # [n]
+    """R2, not below 0, plus each row's influence on it: the mean is R2, the spread gives its standard error."""
+    errors, deviations = (y - predicted) ** 2, (y - y.mean()) ** 2
+    if not deviations.any():
+        return np.zeros(len(y))
+    left = errors.mean() / deviations.mean()
+    return np.asarray(max(1 - left, 0.0) + (left * deviations - errors) / deviations.mean())
 
 
 def _folds_vary(y: Ints) -> bool:

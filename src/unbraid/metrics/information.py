@@ -20,13 +20,20 @@ OUTLIER = 20.0  # a range of more standard deviations than this is due to outlie
 
 
 def information_matrix(
-    arrays: Arrays, columns: tuple[Column, ...], *, estimator: Estimator, bins: int, rng: np.random.Generator
+    arrays: Arrays,
+    columns: tuple[Column, ...],
+    *,
+    estimator: Estimator,
+    bins: int,
+    rng: np.random.Generator,
+    neighbours: int = NEIGHBOURS,
 ) -> Floats:  # [units, k]
     """Mutual information of each latent unit with each factor."""
     if estimator == "knn":
         standard = arrays.codes - arrays.codes.mean(0, dtype=np.float64)
         standard = standard / np.where(varies(arrays.codes), standard.std(0), np.inf)
-        return np.array([[neighbour_information(standard[:, u], c, rng) for c in columns] for u in arrays.units])
+        each = [[neighbour_information(standard[:, u], c, rng, neighbours) for c in columns] for u in arrays.units]
+        return np.array(each)
     cells = discretise(arrays, estimator=estimator, bins=bins, rng=rng)
     return np.array([[table_information(contingency(cell, column)) for column in columns] for cell in cells])
 
@@ -71,8 +78,10 @@ def entropy(column: Column) -> float:
     return float(-xlogy(p, p).sum())
 
 
-def neighbour_information(x: Floats, column: Column, rng: np.random.Generator) -> float:
-    """Ross (PLOS ONE 2014): real x, [n, m], against labels, from the distance to the third neighbour of the same label.
+def neighbour_information(
+    x: Floats, column: Column, rng: np.random.Generator, neighbours: int = NEIGHBOURS
+) -> float:  # [n, m]
+    """Ross (PLOS ONE 2014): real x against labels, from the distance to the third neighbour of the same label.
 
     Labels with a single sample are left out; ties are broken by noise of 1e-10 standard deviations.
     """
@@ -83,7 +92,7 @@ def neighbour_information(x: Floats, column: Column, rng: np.random.Generator) -
     x = np.asarray(x[rows] + 1e-10 * rng.standard_normal((len(rows), x.shape[1])), np.float64)
     labels, radius = column.values[rows], np.empty(len(rows))
     slack = 8 * np.finfo(float).eps * np.abs(x).max()  # excludes the neighbour itself despite rounding
-    k = np.minimum(NEIGHBOURS, counts[labels] - 1)
+    k = np.minimum(neighbours, counts[labels] - 1)
     for label in np.unique(labels):
         own = np.flatnonzero(labels == label)
         radius[own] = np.maximum(_neighbour_distance(x[own], int(k[own[0]])) - slack, 0)
