@@ -170,7 +170,7 @@ def evaluate(
     found = take_scores(
         codes, missing, bootstrap=wanted["bootstrap"], jobs=threads, loaded=lambda: (method, data), where=str(run.path)
     )
-    before = {label: value for label, value in run.scores().items() if label in kept}
+    before = run.scores() if kept else {}
     run.write_json("scores.json", before | {label: value.as_dict() for label, value in found.items()})
     measures = {
         spec.rpartition(":")[2]: catalogue.load_object(spec)(run, method, data, codes)

@@ -65,6 +65,17 @@ def test_a_new_metric_trains_nothing_and_keeps_the_other_scores(tmp_path: Path) 
     assert states(Folder(tmp_path), [job, one(["mig"])]) == {job.name: "finished"}
 
 
+@pytest.mark.filterwarnings("ignore:MNIST is not in")
+def test_scores_of_a_problem_are_kept_when_a_metric_is_added(tmp_path: Path) -> None:
+    """Asked for as 'classes', they have other names in the file."""
+    runs = product(method="swap_vae", data="colored_mnist", width=2, batch=8, steps=2)
+    for metrics in (["classes"], ["classes", "mig"]):
+        (job,) = Study(runs=runs, metrics=metrics, points=120).jobs()
+        assert do(job, str(tmp_path)).get("reason") is None
+    found = json.loads((tmp_path / job.name / "scores.json").read_text())
+    assert {"leakage", "group_accuracy", "mig"} <= found.keys()
+
+
 def test_a_failure_is_recorded_with_its_reason(tmp_path: Path) -> None:
     job = one(["mig"], lr=1e30)
     outcome = do(job, str(tmp_path))
