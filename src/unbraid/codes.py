@@ -38,6 +38,11 @@ class Block:
     def width(self) -> int:
         return int(self.codes.shape[1])
 
+    def sampled(self, rng: np.random.Generator) -> NDArray[np.float64]:
+        """A draw of each code, [n, d]; the code itself where it is not Gaussian."""
+        mean = np.asarray(self.codes, np.float64)
+        return mean if self.scale is None else mean + self.scale * rng.normal(size=mean.shape)
+
     @property
     def carried(self) -> NDArray[Any]:
         """How much each feature carries: nats where that is known, else standard deviations."""

@@ -73,6 +73,27 @@ def test_leakage_finds_the_class_in_the_block_that_has_it() -> None:
     assert found["leakage"].value > 0.5
 
 
+def test_leakage_of_draws_leaves_out_what_has_collapsed() -> None:
+    """n tells the class by a latent whose mean moves by a thousandth of its standard deviation."""
+    rng = np.random.default_rng(0)
+    factors = rng.integers(0, 3, (900, 2))
+    p, n = np.eye(3)[factors[:, 0]], np.eye(3)[factors[:, 1]]
+    blocks = {"n": np.concatenate([n, 1e-3 * p], 1), "p": p}
+    scale = {"n": np.concatenate([np.full((900, 3), 0.1), np.ones((900, 3))], 1), "p": np.full((900, 3), 0.1)}
+    parts = {name: Block(code, scale=scale[name]) for name, code in blocks.items()}
+    codes = Codes(parts, np.arange(900), factors, ("class", "nuisance"), "class")
+    found = take_scores(codes, {"classes": {}})
+    of_means, of_draws = (found[name].parts["accuracy"] for name in ("leakage", "leakage_sampled"))
+    assert of_means["n"] == {"class": 1, "nuisance": 1} and of_means["p"]["class"] == 1
+    assert of_draws["n"]["class"] == pytest.approx(1 / 3, abs=0.1)
+    assert min(of_draws["n"]["nuisance"], of_draws["p"]["class"]) > 0.99
+    assert set(take_scores(codes, {"leakage_sampled": {}})) == {"leakage_sampled"}
+    narrow = {name: Block(code, scale=np.full(code.shape, 1e-6)) for name, code in blocks.items()}
+    again = take_scores(Codes(narrow, codes.rows, factors, codes.factor_names, "class"), {"classes": {}})
+    assert again["leakage_sampled"].parts["accuracy"]["n"]["class"] < 0.5  # at its own scale it is nothing
+    assert again["leakage"] == found["leakage"]
+
+
 def test_moves_are_changes_of_the_code_when_one_factor_changes(run: Run) -> None:
     codes, method, table = run.arrays("codes.npz"), load_run(run.path), Labelled()
     values = np.random.default_rng(7).integers(0, table.sizes, (3000, 4))
@@ -111,5 +132,6 @@ def test_the_report_shows_the_blocks(run: Run) -> None:
         "p by side",
         "n by light",
         "<td>leakage</td>",
+        "<td>leakage_sampled</td>",
     ):
         assert part in page, part

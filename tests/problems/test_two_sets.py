@@ -106,6 +106,8 @@ def test_a_score_is_asked_for_by_its_name_by_its_metric_or_by_its_problem(run: R
         "clustering_z",
         "class_from_s",
         "class_from_z",
+        "class_from_s_sampled",
+        "class_from_z_sampled",
         "set_from_z",
         "w2_z",
         "z_from_s",

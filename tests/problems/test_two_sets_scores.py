@@ -109,3 +109,38 @@ def test_the_distance_is_between_draws_of_the_codes() -> None:
     wide = {"z": np.full((N, 4), 2.0)}
     found = compare({"z": target["z"]}, {"z": background["z"]}, None, (wide, wide))
     assert found["w2_z"].parts["trace"] == pytest.approx(20, rel=0.1)
+
+
+def test_probes_of_draws_reach_the_best_accuracy_that_draws_allow() -> None:
+    """Means of +-1 in z: all classes are right from means, Phi(1 / sigma) from draws with standard deviation sigma."""
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, 2, N)
+    block, empty = 2.0 * labels[:, None] - 1 + 1e-3 * rng.normal(size=(N, 1)), np.zeros((N, 1))
+    for sigma in (0.5, 1.0, 2.0):
+        wide = {"z": np.full((N, 1), sigma), "s": np.full((N, 1), 1e-3)}
+        found = compare({"s": block, "z": block}, {"s": empty, "z": empty}, labels, (wide, wide))
+        assert found["class_from_z"].value == found["class_from_s_sampled"].value == 1
+        best = 0.5 * (1 + math.erf(1 / sigma / math.sqrt(2)))
+        assert found["class_from_z_sampled"].value == pytest.approx(best, abs=0.07)  # 200 rows test
+
+
+def test_a_collapsed_latent_holds_the_class_for_means_and_not_for_draws() -> None:
+    """A mean that moves by a thousandth, in a latent of standard deviation 1, or of a millionth beside wide ones."""
+    rng = np.random.default_rng(0)
+    labels, background = rng.integers(0, 2, N), {"z": np.zeros((N, 4))}
+    z = np.concatenate([1e-3 * labels[:, None], rng.normal(size=(N, 3))], 1)
+    for narrow in (1.0, 1e-6):
+        scale = {"z": np.concatenate([np.full((N, 1), narrow), np.full((N, 3), 0.1)], 1)}
+        found = compare({"z": z}, background, labels, (scale, scale))
+        assert found["class_from_z"].value == 1
+        assert found["class_from_z_sampled"].value == pytest.approx(0.5, abs=0.1)
+    found = compare({"z": z}, background, labels, ({}, {}))
+    assert "class_from_z" in found and "class_from_z_sampled" not in found
+
+
+def test_scores_of_draws_do_not_change_those_of_means() -> None:
+    target, background, labels = world(leak=0.3)
+    sigma = {"s": np.full((N, 3), 0.1), "z": np.full((N, 4), 0.01)}
+    with_draws, without = (compare(target, background, labels, (s, {})) for s in (sigma, {}))
+    for name in ("class_from_s", "class_from_z", "clustering_s", "z_from_s"):
+        assert with_draws[name] == without[name]

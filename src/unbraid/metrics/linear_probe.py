@@ -14,13 +14,17 @@ from unbraid.metrics.fitting import no_convergence_warnings, split_rows
 RESAMPLINGS = 200
 
 
-def probe_accuracy(codes: Codes, labels: Factors, rng: np.random.Generator) -> Score:
-    """Test accuracy of logistic regression on standardised codes, with the accuracy on each class among the parts."""
+def probe_accuracy(codes: Codes, labels: Factors, rng: np.random.Generator, *, standardise: bool = True) -> Score:
+    """Test accuracy of logistic regression on codes, with the accuracy on each class among the parts.
+
+    Args:
+        standardise: scale each latent to variance 1 before the probe, else leave it at its own scale
+    """
     from sklearn.linear_model import LogisticRegression
 
     y = as_column(np.asarray(labels), "class").binned(10).values
     train, test = split_rows(len(codes), None, rng)
-    x = _standardised(codes)
+    x = _standardised(codes) if standardise else np.asarray(codes, np.float64)
 
     def right(of: Floats) -> Floats:
         with no_convergence_warnings():

@@ -4,8 +4,8 @@ For sub-embeddings such as z0 and z1: the test accuracy of logistic regression f
 |C(z0) - C(z1)| of each task (with more than two blocks, from the best to the worst); and whether the table is diagonal,
 that is, whether two blocks are each the best at some task. The value is the mean gap if the table is diagonal, else 0.
 
-A probe standardises the code, so it also uses directions of little variance. The part `share` shows the difference: the
-share of a block's variance, its codes scaled to length one, that lies between classes.
+A probe standardises the code unless told otherwise, so it also uses directions of little variance. The part `share`
+shows the difference: the share of a block's variance, its codes scaled to length one, that lies between classes.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ def probe_table(
     names: Sequence[str] | None = None,
     strength: Rate = 1.0,
     iterations: Size = 300,
+    standardise: bool = True,
     train: Size | None = None,
     resamplings: Count = 200,
     jobs: Count = 0,
@@ -46,6 +47,7 @@ def probe_table(
         names: of the tasks
         strength: C of the logistic regression; larger regularises less
         iterations: the largest number of iterations of its solver
+        standardise: scale each latent to variance 1 before a probe, else leave it at its own scale
         train: number of leading rows that train, the others test; None draws two thirds
         resamplings: of the test rows, for the interval
         jobs: threads; 0 uses one for each available core
@@ -57,7 +59,9 @@ def probe_table(
     cells = [(block, k) for block in (*codes, *mixed) for k in range(len(tasks))]
 
     def probe(cell: tuple[str, int]) -> Floats:
-        return _right((codes | mixed)[cell[0]], arrays.factors[cell[1]].values, rows, strength, iterations)
+        code = (codes | mixed)[cell[0]]
+        scaled = standardised(code, rows[0]) if standardise else code
+        return _right(scaled, arrays.factors[cell[1]].values, rows, strength, iterations)
 
     with no_convergence_warnings():
         right = dict(zip(cells, parallel(probe, cells, jobs), strict=True))
@@ -68,6 +72,7 @@ def probe_table(
     parts["accuracy"] = {block: dict(zip(tasks, mean[block], strict=True)) for block in codes}
     parts |= _shares_and_chance(codes, arrays, tasks, rows[1])
     params: dict[str, Any] = {"pair": list(pair), "C": strength, "iterations": iterations, "train": len(rows[0])}
+    params |= {} if standardise else {"standardise": False}
     score = arrays.score(_value(compared.mean(2)), parts, **params)
     return replace(score, low=low, high=high, null=_value(np.array([mean[block] for block in mixed])))
 
@@ -128,8 +133,7 @@ def _right(codes: Floats, labels: Any, rows: tuple[Ints, Ints], strength: float,
     from sklearn.linear_model import LogisticRegression
 
     train, test = rows
-    scaled = standardised(codes, train)
     if np.ptp(labels[train]) == 0:
         return np.asarray(labels[test] == labels[train[0]], np.float64)
     model = LogisticRegression(C=strength, solver="lbfgs", tol=1e-4, max_iter=iterations)
-    return np.asarray(model.fit(scaled[train], labels[train]).predict(scaled[test]) == labels[test], np.float64)
+    return np.asarray(model.fit(codes[train], labels[train]).predict(codes[test]) == labels[test], np.float64)

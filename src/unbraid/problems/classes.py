@@ -2,10 +2,12 @@
 
 group_accuracy    of the predictions, over groups of class and nuisance
 leakage           the gaps between blocks in a table of linear probes: class and nuisances from each block
+leakage_sampled   the same of draws of the codes at their own scale, where both blocks are Gaussian
 """
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -32,7 +34,7 @@ ROWS = ("pairs", "drawn", "drawn after the swap", "[random p, n]", "[p, random n
 
 class Classes(Problem):
     name = "classes"
-    scores = ("group_accuracy", "leakage")
+    scores = ("group_accuracy", "leakage", "leakage_sampled")
     metrics = ("group_accuracy",)
     needs = "predictions of classes: a run of a method that classifies, such as cnn, vfae or swap_vae, on labelled data"
 
@@ -56,13 +58,23 @@ class Classes(Problem):
             meaning = (
                 "what each block tells of each factor, by linear probes: the mean gap, 0 if one block is better at all"
             )
+            given = {"pair": PAIR, "names": codes.factor_names, "jobs": jobs}
 
             def leakage(**options: Any) -> Score:
-                given = {"pair": PAIR, "names": codes.factor_names, "jobs": jobs, **options}
                 rng = rng_of(seed, "leakage")
-                return attempt("leakage", meaning, lambda: probe_table(codes.means(), codes.factors, rng, **given))
+                take = partial(probe_table, codes.means(), codes.factors, rng, **{**given, **options})
+                return attempt("leakage", meaning, take)
+
+            def of_draws(**options: Any) -> Score:
+                rng = rng_of(seed, "leakage_sampled")
+                drawn = {name: block.sampled(rng) for name, block in codes.blocks.items()}
+                take = partial(probe_table, drawn, codes.factors, rng, **{**given, "standardise": False, **options})
+                return attempt("leakage_sampled", sampled, take)
 
             found["leakage"] = Task("probe_table", meaning, leakage)
+            if all(codes.blocks[name].scale is not None for name in PAIR):
+                sampled = f"{meaning}; of draws of the codes at their own scale"
+                found["leakage_sampled"] = Task("probe_table", sampled, of_draws)
         return found
 
     def section(self, page: Page) -> str:

@@ -2,6 +2,7 @@
 
     clustering_s, clustering_z   clusters on the t-SNE plane matched to the classes; silhouettes among the parts
     class_from_s, class_from_z   accuracy of a shallow classifier, with the accuracy on each class among the parts
+    class_from_s_sampled, ...    the same of draws of the codes at their own scale, where codes are Gaussian
     set_from_z                   accuracy of telling targets from backgrounds; by chance where the codes are alike
     z_from_s                     R2 of a linear prediction of the common code from the salient one
     w2_z                         squared Wasserstein distance between the common codes of the two sets
@@ -20,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unbraid.codes import Codes
+from unbraid.codes import Block, Codes
 from unbraid.figures import svg
 from unbraid.metrics.clustering_accuracy import clustering_accuracy
 from unbraid.metrics.contract import Score
@@ -68,7 +69,7 @@ class TwoSets(Problem):
 
         for name, block in codes.blocks.items():
             if codes.labels is not None:
-                _add_classes(add, name, block.codes, codes.labels)
+                _add_classes(add, name, block, codes.labels)
         if "z" in codes.blocks:
             _add_common(add, codes, codes.background)
         if "s" in codes.blocks and "z" in codes.blocks:
@@ -85,24 +86,31 @@ class TwoSets(Problem):
         return _apart_shown(page.pictures) + _between_shown(page.pictures) + _plane_shown(page.codes)
 
 
-def _add_classes(add: Any, name: str, block: NDArray[Any], labels: NDArray[Any]) -> None:
+def _add_classes(add: Any, name: str, block: Block, labels: NDArray[Any]) -> None:
     add(
         f"clustering_{name}",
         "clustering_accuracy",
         f"classes of targets found by clusters of {name}",
-        lambda rng, most=MOST, **o: clustering_accuracy(block, labels, rng, most=most, **o),
+        lambda rng, most=MOST, **o: clustering_accuracy(block.codes, labels, rng, most=most, **o),
     )
     add(
         f"class_from_{name}",
         "probe_accuracy",
         f"class of targets from {name}, by a shallow classifier",
-        lambda rng: probe_accuracy(block, labels, rng),
+        lambda rng: probe_accuracy(block.codes, labels, rng),
     )
+    if block.scale is not None:
+        add(
+            f"class_from_{name}_sampled",
+            "probe_accuracy",
+            f"class of targets from draws of {name} at their own scale, by a shallow classifier",
+            lambda rng: probe_accuracy(block.sampled(rng), labels, rng, standardise=False),
+        )
 
 
 def _add_common(add: Any, codes: Codes, background: Codes) -> None:
-    def drawn(rng: np.random.Generator) -> tuple[Floats, Floats]:
-        return _sampled(codes, rng), _sampled(background, rng)
+    def drawn(rng: np.random.Generator) -> tuple[Floats, Floats]:  # the distributions that the methods bring together
+        return codes.blocks["z"].sampled(rng), background.blocks["z"].sampled(rng)
 
     def both(rng: np.random.Generator) -> Score:
         target, other = drawn(rng)
@@ -118,13 +126,6 @@ def _add_common(add: Any, codes: Codes, background: Codes) -> None:
     add("set_from_z", "probe_accuracy", meaning, both)
     meaning = "squared Wasserstein distance between sampled common codes of the two sets; compare the excess"
     add("w2_z", "w2", meaning, distance)
-
-
-def _sampled(codes: Codes, rng: np.random.Generator) -> Floats:
-    """Draws of the common code: the distribution that the methods bring together."""
-    block = codes.blocks["z"]
-    mean = np.asarray(block.codes, np.float64)
-    return mean if block.scale is None else mean + block.scale * rng.normal(size=mean.shape)
 
 
 def _salience(target: Codes, background: Codes) -> Score:
