@@ -179,7 +179,10 @@ def test_relation_of_two_runs_by_loops() -> None:
     relation = rng().random((3, 4))
     rows = [max(row) ** 2 / sum(row) for row in relation.tolist()]
     columns = [max(column) ** 2 / sum(column) for column in relation.T.tolist()]
-    assert relation_score(relation) == pytest.approx((np.mean(rows) + np.mean(columns)) / 2, rel=1e-12)
+    assert relation_score(relation) == pytest.approx(np.mean([*rows, *columns]), rel=1e-12)
+    by_run = (np.mean(rows) + np.mean(columns)) / 2
+    assert relation_score(relation, reference=True) == pytest.approx(by_run, rel=1e-12)
+    assert abs(by_run - np.mean([*rows, *columns])) > 1e-3
 
 
 def test_lookup_agrees_with_drawing_afresh() -> None:
