@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.integrate import quad
-from scipy.stats import norm
+from scipy.stats import chi2, norm
 from sklearn.metrics import mutual_info_score as sklearn_information
 from sklearn.metrics import roc_auc_score
 
@@ -23,7 +23,7 @@ from unbraid.metrics.gaussian_total_correlation import gaussian_total_correlatio
 from unbraid.metrics.information import bin_labels, entropy, neighbour_information, table_information
 from unbraid.metrics.irs import irs
 from unbraid.metrics.mig import mig
-from unbraid.metrics.modularity import modularity
+from unbraid.metrics.modularity import _beyond_chance, modularity
 from unbraid.metrics.mutual_info_score import mutual_info_score
 from unbraid.metrics.udr import relation_score
 from unbraid.metrics.w2 import squared_distance
@@ -179,7 +179,10 @@ def test_relation_of_two_runs_by_loops() -> None:
     relation = rng().random((3, 4))
     rows = [max(row) ** 2 / sum(row) for row in relation.tolist()]
     columns = [max(column) ** 2 / sum(column) for column in relation.T.tolist()]
-    assert relation_score(relation) == pytest.approx((np.mean(rows) + np.mean(columns)) / 2, rel=1e-12)
+    assert relation_score(relation) == pytest.approx(np.mean([*rows, *columns]), rel=1e-12)
+    by_run = (np.mean(rows) + np.mean(columns)) / 2
+    assert relation_score(relation, reference=True) == pytest.approx(by_run, rel=1e-12)
+    assert abs(by_run - np.mean([*rows, *columns])) > 1e-3
 
 
 def test_lookup_agrees_with_drawing_afresh() -> None:
@@ -219,3 +222,24 @@ def test_latents_that_order_rows_alike_share_their_importance() -> None:
     assert importance[[0, 2, 3], 0] == pytest.approx([importance[0, 0]] * 3)
     assert importance[0, 0] == pytest.approx(1 / 3, abs=0.01)
     assert found.parts["per_factor"][0] == pytest.approx(1 - np.log(3) / np.log(4), abs=0.02)
+
+
+@pytest.mark.parametrize("freedom,least", [(1, None), (4, None), (361, 722.0)])
+def test_a_latent_is_active_above_the_g_test_and_twice_the_information_of_chance(
+    freedom: int, least: float | None
+) -> None:
+    """2 n I of independent labels is chi-squared; with many degrees of freedom twice its mean is the higher limit."""
+    n, others = 500, np.zeros((3, 2))
+    for factor in (0.99, 1.01):
+        statistic = factor * (least or chi2.ppf(1 - 1e-3 / 6, freedom))
+        matrix = others.copy()
+        matrix[1, 0] = statistic / (2 * n)
+        assert _beyond_chance(matrix, np.full((3, 2), freedom), n).tolist() == [False, factor > 1, False]
+
+
+def test_modularity_of_the_active_latents_leaves_noise_out() -> None:
+    factors = np.random.default_rng(0).integers(0, 4, (2000, 3))
+    codes = np.concatenate([factors + 0.0, np.random.default_rng(1).standard_normal((2000, 3))], 1)
+    found = modularity(codes, factors, np.random.default_rng(2))
+    assert found.parts["active_latents"] == [0, 1, 2] and found.parts["active"] > 0.99
+    assert found.value < 0.9 and any("3 of 6 latents are not informative" in text for text in found.warnings)

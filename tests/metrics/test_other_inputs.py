@@ -177,6 +177,19 @@ def test_the_interval_of_udr_is_students_over_resampled_rows() -> None:
     assert found.null == udr(shuffled, rng(), method="spearman", resamplings=0).value
 
 
+def test_the_udr_of_a_run_is_the_median_over_the_others() -> None:
+    """Of four others one agrees, three do not: neither the mean nor the best tells that."""
+    codes = noise(300, 3)
+    runs = [codes, codes, *(noise(300, 3, seed) for seed in (2, 3, 4))]
+    found = udr(runs, rng(), method="spearman", resamplings=0)
+    pairwise = np.array(found.parts["pairwise"])
+    for j, score in enumerate(found.parts["per_run"]):
+        others = sorted(pairwise[i, j] for i in range(5) if i != j)
+        assert score == pytest.approx((others[1] + others[2]) / 2, abs=1e-12)
+    assert pairwise[0, 1] > 0.8 and found.parts["per_run"][0] < 0.15 < np.mean(np.delete(pairwise[0], 0))
+    assert found.value == pytest.approx(np.mean(found.parts["per_run"]), abs=1e-12)
+
+
 def test_udr_leaves_dead_latents_out() -> None:
     codes = noise(400, 3)
     dead = np.concatenate([codes, np.ones((400, 2))], 1)

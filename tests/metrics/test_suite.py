@@ -214,6 +214,17 @@ def test_the_null_is_what_shuffled_codes_get(name: str, tight: float) -> None:
     assert found.value > 0.2 and found.null is not None and 0 <= found.null < tight
 
 
+def test_the_chance_level_is_the_mean_of_several_shuffles_where_a_metric_is_cheap() -> None:
+    codes = PERFECT + noise(len(FACTORS), 3)
+    found = score(codes, FACTORS, metrics=["mig", "dci"], bootstrap=0, options={"dci": LIGHT["dci"]})
+    shuffled = np.random.default_rng((0, *b"mig")).spawn(3)[2]
+    each = [suite.metric_function("mig")(shuffled.permutation(codes), FACTORS, shuffled).value for _ in range(10)]
+    assert found["mig"].null == pytest.approx(np.mean(each), abs=1e-12) and np.ptp(each) > 0
+    assert found["mig"].params["chance_spread"] == pytest.approx(np.std(each) * (10 / 9) ** 0.5, rel=1e-9)
+    assert found["mig"].params["shuffles"] == 10
+    assert found["dci"].params["shuffles"] == 1 and "chance_spread" not in found["dci"].params
+
+
 @pytest.mark.parametrize("name", ["mig", *(pytest.param(name, marks=pytest.mark.slow) for name in COVERED)])
 def test_the_interval_covers_the_value_of_many_samples(name: str) -> None:
     """Of 60 samples of a noisy code, nearly all intervals hold the mean of the score at that number of samples."""
@@ -268,20 +279,21 @@ def test_resampled_rows_stay_in_their_part() -> None:
     assert any(len(set(sample)) < 9 for sample in rows)
 
 
-def test_only_resamples_that_have_a_value_are_counted() -> None:
+def test_only_resamples_that_have_a_value_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(suite, "SHUFFLES", 1)
     told = iter([0.5, 0.1, 0.3, 0.4, None, 0.5, np.nan, 0.6, 0.7, None, None, 0.5, 0.1, None, 0.3])
 
     def scripted(codes: Array, factors: Array, generator: np.random.Generator) -> Score:
         if (value := next(told)) is None:
             raise UserError("this sample lost a value")
-        return Score(value)
+        return Score(value, n=300)
 
     # the value, the chance level and nine bootstrap samples
     found = suite._with_interval_and_chance(scripted, {}, PERFECT, FACTORS, rng(), 9)
     half = 2.77644511 * 0.025**0.5
     assert (found.value, found.null) == (0.5, 0.1)
     assert (found.low, found.high) == pytest.approx((0.5 - half, 0.5 + half), abs=1e-8)
-    assert found.params["interval"] == "5 of 9 bootstrap samples"
+    assert found.params["interval"] == "5 of 9 bootstrap samples: of the score at 300 samples, not of its limit"
     found = suite._with_interval_and_chance(scripted, {}, PERFECT, FACTORS, rng(), 2)
     assert (found.low, found.high, found.params["interval"]) == (None, None, None)
 
@@ -296,7 +308,7 @@ def test_training_and_test_rows_are_resampled_apart() -> None:
 
     rows = np.arange(600.0)
     found = suite._with_interval_and_chance(halves, {}, rows[:, None], rows[:, None], rng(), 50)
-    assert found.params["interval"] == "5 bootstrap samples (training and test rows apart)"
+    assert found.params["interval"].startswith("5 bootstrap samples (training and test rows apart): of the score at")
     assert len(seen) == 6 and sorted(seen[0]) == list(rows)
     for again in seen[1:]:
         assert set(again[:400]) < set(seen[0][:400]) and set(again[400:]) < set(seen[0][400:])

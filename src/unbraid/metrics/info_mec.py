@@ -109,7 +109,8 @@ def _with_chance(found: Score, shuffled: Floats) -> Score:  # [permutations, act
     if not len(shuffled) or not np.isfinite(found.value):
         return found
     chance = [float(_concentration(one).mean()) for one in shuffled]
-    return replace(found, null=float(np.mean(chance)), parts={**found.parts, "chance_spread": float(np.std(chance))})
+    spread = {"shuffles": len(chance), "chance_spread": float(np.std(chance, ddof=1)) if len(chance) > 1 else None}
+    return replace(found, null=float(np.mean(chance)), params=found.params | spread)
 
 
 def _beyond_chance(matrix: Floats, shuffled: Floats) -> Bools:  # [units, k], [permutations, units, k] -> [units]

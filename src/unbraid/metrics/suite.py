@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -35,6 +35,7 @@ DEFAULT = (
 )
 SAMPLING = ("beta_vae_score", "factor_vae_score")
 REFITS = 5  # bootstrap samples for a metric that fits predictors or samples interventions
+SHUFFLES = 10  # for the chance level of the other metrics; one for those that fit or sample
 LEVEL = 0.95
 ONE_REPRESENTATION = (["codes", "factors", "rng"], ["codes", "rng"])  # positional arguments of a metric of the suite
 
@@ -170,12 +171,15 @@ def _with_interval_and_chance(
     found = value(codes, factors, own)
     if not np.isfinite(found.value):
         return found
+    slow = len(parts) > 1 or function.__name__ in SAMPLING
     if found.null is None:
-        mixed = shuffled.permutation(codes) if needs_factors(function) else shuffled.permuted(codes, axis=0)
-        found = replace(found, null=value(mixed, factors, shuffled).value)
+        mix = shuffled.permutation if needs_factors(function) else partial(shuffled.permuted, axis=0)
+        found = _with_chance(
+            found, [value(mix(codes), factors, shuffled).value for _ in range(1 if slow else SHUFFLES)]
+        )
     if found.low is not None:
         return found
-    times = min(bootstrap, REFITS) if len(parts) > 1 or function.__name__ in SAMPLING else bootstrap
+    times = min(bootstrap, REFITS) if slow else bootstrap
     replicates = []
     for _ in range(times):
         rows = _resampled(parts, draw)
@@ -184,11 +188,19 @@ def _with_interval_and_chance(
     return _with_interval(found, replicates, times, apart=len(parts) > 1)
 
 
+def _with_chance(found: Score, values: list[float]) -> Score:
+    """The score with its chance level, the mean over shuffles, and the standard deviation over them."""
+    params = {**found.params, "shuffles": len(values)}
+    spread = {"chance_spread": float(np.std(values, ddof=1))} if len(values) > 1 else {}
+    return replace(found, null=float(np.mean(values)), params=params | spread)
+
+
 def _with_interval(found: Score, replicates: list[float], times: int, *, apart: bool) -> Score:
     used = [value for value in replicates if np.isfinite(value)]
     low, high = _interval(found, used)
     how = f"{len(used)} bootstrap samples" if len(used) == times else f"{len(used)} of {times} bootstrap samples"
     how += " (training and test rows apart)" if apart else ""
+    how += f": of the score at {found.n} samples, not of its limit"
     return replace(found, low=low, high=high, params={**found.params, "interval": None if low is None else how})
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -31,6 +32,7 @@ def udr(
     least_kl: Weight = 0.01,
     method: Literal["lasso", "spearman"] = "lasso",
     alpha: Rate = 0.1,
+    reference: bool = False,
     resamplings: Count = 10,
     jobs: Count = 0,
 ) -> Score:
@@ -43,18 +45,20 @@ def udr(
         least_kl: latents with a smaller KL divergence are not informative
         method: weights of a lasso, or rank correlations
         alpha: strength of the lasso
+        reference: average over the latents of each run first and then over the two, as disentanglement_lib does; the
+            paper takes the mean over the latents of both together
         resamplings: of the rows, for the interval
         jobs: threads; 0 uses one for each available core
     """
     codes = _checked(runs, kl)
     masks = [varies(run) if kl is None else (np.asarray(kl[i]) > least_kl) & varies(run) for i, run in enumerate(codes)]
-    pairwise = _pairwise(codes, masks, method, alpha, jobs)
-    mixed = _pairwise([rng.permutation(run) for run in codes], masks, method, alpha, jobs)
+    scores = partial(_pairwise, masks=masks, method=method, alpha=alpha, reference=reference, jobs=jobs)
+    pairwise, mixed = scores(codes), scores([rng.permutation(run) for run in codes])
     draws = [rng.integers(len(codes[0]), size=len(codes[0])) for _ in range(resamplings)]
-    again = [_per_run(_pairwise([run[rows] for run in codes], masks, method, alpha, jobs)).mean() for rows in draws]
+    again = [_per_run(scores([run[rows] for run in codes])).mean() for rows in draws]
     reach = float(np.std(again, ddof=1) * t.ppf(0.975, len(again) - 1)) if len(again) > 1 else None
     params: dict[str, Any] = {"method": method, "alpha": alpha if method == "lasso" else None, "runs": len(codes)}
-    params |= {"interval": f"{resamplings} bootstrap samples of the rows, Student's t"}
+    params |= {"reference": reference, "interval": f"{resamplings} bootstrap samples of the rows, Student's t"}
     dead = [i for i, mask in enumerate(masks) if not mask.any()]
     notes = (f"runs {dead} have no informative latent and score 0",) if dead else ()
     found = Score(float(_per_run(pairwise).mean()), null=float(_per_run(mixed).mean()), n=len(codes[0]), params=params)
@@ -67,14 +71,17 @@ def _per_run(pairwise: Floats) -> Floats:  # [runs, runs] -> [runs]
     return np.array([np.median(np.delete(pairwise[:, j], j)) for j in range(len(pairwise))])
 
 
-def _pairwise(codes: list[Floats], masks: list[Bools], method: str, alpha: float, jobs: int) -> Floats:  # [runs, runs]
+def _pairwise(
+    codes: list[Floats], *, masks: list[Bools], method: str, alpha: float, reference: bool, jobs: int
+) -> Floats:  # [runs, runs]
     ranks = method == "spearman"  # symmetric: half of the pairs are enough
     scaled = [_standardised_ranks(run) if ranks else standardised(run) for run in codes]
     pairs = [(i, j) for i in range(len(codes)) for j in range(len(codes)) if i < j or (i != j and not ranks)]
 
     def relate(pair: tuple[int, int]) -> float:
         i, j = pair
-        return _pair(scaled[i], scaled[j], masks[i], masks[j], method, alpha)
+        relation = _relation(scaled[i], scaled[j], method, alpha)[masks[i]][:, masks[j]]
+        return relation_score(relation, reference=reference)
 
     scores = np.zeros((len(codes), len(codes)))
     with no_convergence_warnings():
@@ -93,23 +100,21 @@ def _checked(runs: Sequence[Codes], kl: Sequence[Sequence[float]] | None) -> lis
     return codes
 
 
-def relation_score(relation: Floats) -> float:  # [a, b]
-    """The mean over both sides' latents of (largest)^2 / sum."""
+def relation_score(relation: Floats, *, reference: bool = False) -> float:  # [a, b]
+    """The mean over the latents of both runs of (largest)^2 / sum; of the two runs' own means for `reference`."""
     if not relation.size:
         return 0.0
     sides = [(relation.max(axis) ** 2, relation.sum(axis)) for axis in (0, 1)]
-    means = [np.mean(top / np.where(total > 0, total, 1.0)) for top, total in sides]
-    return float(np.mean(means))
+    each = [top / np.where(total > 0, total, 1.0) for top, total in sides]
+    return float(np.mean([one.mean() for one in each]) if reference else np.concatenate(each).mean())
 
 
-def _pair(a: Floats, b: Floats, mask_a: Bools, mask_b: Bools, method: str, alpha: float) -> float:
+def _relation(a: Floats, b: Floats, method: str, alpha: float) -> Floats:  # [n, a], [n, b] -> [a, b]
     from sklearn.linear_model import Lasso
 
     if method == "spearman":
-        relation = np.abs(a.T @ b) / len(a)
-    else:
-        relation = np.abs(np.atleast_2d(Lasso(alpha=alpha, tol=1e-4, max_iter=1000).fit(a, b).coef_)).T  # [a, b]
-    return relation_score(relation[mask_a][:, mask_b])
+        return np.asarray(np.abs(a.T @ b) / len(a))
+    return np.abs(np.atleast_2d(Lasso(alpha=alpha, tol=1e-4, max_iter=1000).fit(a, b).coef_)).T
 
 
 def _standardised_ranks(codes: Floats) -> Floats:
