@@ -72,9 +72,9 @@ class GrassyMNIST(Table):
         self.digits: Bytes = images[chosen]
         self.labels: NDArray[np.int64] = labels[chosen]
         corners = [rng.random((count, 2), np.float32) for count in (len(self.labels), patches)]
-        chosen = [rng.integers(len(grass), size=len(corner)) for corner in corners]  # each picture as often
-        self.behind = Patches(left, SIDE, corners[0], chosen[0])
-        self.background = Patches(right, SIDE, corners[1], chosen[1])
+        which = [rng.integers(len(grass), size=len(corner)) for corner in corners]  # each picture as often
+        self.behind = Patches(left, SIDE, corners[0], which[0])
+        self.background = Patches(right, SIDE, corners[1], which[1])
 
     def __len__(self) -> int:
         return len(self.labels)
