@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
+from scipy.stats import norm
 
 from tests.toys import Squares
 from unbraid.api import build, fit, load_run, report, represent
@@ -92,6 +93,11 @@ def test_leakage_of_draws_leaves_out_what_has_collapsed() -> None:
     again = take_scores(Codes(narrow, codes.rows, factors, codes.factor_names, "class"), {"classes": {}})
     assert again["leakage_sampled"].parts["accuracy"]["n"]["class"] < 0.5  # at its own scale it is nothing
     assert again["leakage"] == found["leakage"]
+    wide = {name: Block(code, scale=np.ones(code.shape)) for name, code in blocks.items()}
+    noisy = take_scores(Codes(wide, codes.rows, factors, codes.factor_names, "class"), {"leakage_sampled": {}})
+    t = np.linspace(-8, 9, 2000)  # the right one of three unit normals, which has mean 1 and not 0, is the largest
+    best = np.trapezoid(norm.pdf(t - 1) * norm.cdf(t) ** 2, t)
+    assert noisy["leakage_sampled"].parts["accuracy"]["p"]["class"] == pytest.approx(best, abs=0.08)
 
 
 def test_moves_are_changes_of_the_code_when_one_factor_changes(run: Run) -> None:
