@@ -12,7 +12,7 @@ from scipy.stats import spearmanr
 from tests.metrics.golden import CASES, Array, arrays, expected, needed, train, train_and_test, values
 from unbraid.metrics.beta_vae_score import beta_vae_score, classify
 from unbraid.metrics.contract import Score
-from unbraid.metrics.dci import dci, disentanglement
+from unbraid.metrics.dci import Predictor, dci, disentanglement
 from unbraid.metrics.downstream import downstream
 from unbraid.metrics.explicitness import explicitness
 from unbraid.metrics.factor_vae_score import factor_vae_score
@@ -142,7 +142,7 @@ DCI_PARTS = {
 }
 
 
-def dci_and_reference(predictor: str) -> dict[str, Array]:
+def dci_and_reference(predictor: Predictor) -> dict[str, Array]:
     """Ours and the reference's boosting on 2,000 rows of every case, [cases, 2], by the name of the part."""
     pairs: dict[str, list[tuple[float, float]]] = {name: [] for name in DCI_PARTS}
     for case in CASES:

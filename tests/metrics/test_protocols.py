@@ -247,7 +247,7 @@ def test_the_chance_level_of_info_mec_is_that_of_the_active_latents() -> None:
     bins = [[np.minimum((20 * (z - z.min()) / np.ptp(z)).astype(int), 19).tolist() for z in c.T[:3]] for c in permuted]
     shares = [[[nats(b, y) / nats(y, y) for y in FACTORS.T.tolist()] for b in each] for each in bins]
     naive = [concentration(each) for each in shares]
-    assert found.null == pytest.approx(np.mean(naive), abs=4 * np.std(naive) / 20**0.5)
+    assert found.null == pytest.approx(np.mean(naive), abs=4 * float(np.std(naive)) / 20**0.5)
     assert found.params["shuffles"] == 20 and found.params["chance_spread"] == pytest.approx(np.std(naive), rel=0.6)
     assert found.null is not None and found.null < found.value
 

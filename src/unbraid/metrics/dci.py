@@ -72,8 +72,8 @@ def dci(
 
     def fit(k: int) -> tuple[Floats, float, float]:
         column, depth = arrays.factors[k], depths[arrays.kept[k]] if depths is not None else None
-        raw, *skills = _fitted(predictor, arrays.codes, column, rows, trees=trees, depth=depth, seed=seeds[k])
-        return _shares(raw, arrays.units, copies), *skills
+        found = _fitted(predictor, arrays.codes, column, rows, trees=trees, depth=depth, seed=seeds[k])
+        return _shares(found[0], arrays.units, copies), found[1], found[2]
 
     fitted = parallel(fit, range(len(arrays.factors)), jobs)
     importance = np.stack([one for one, _, _ in fitted], 1)  # [units, k]

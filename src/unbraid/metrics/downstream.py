@@ -63,17 +63,12 @@ def downstream(
         found = dict(zip(work, parallel(right, work, jobs), strict=True))
     rows = {item: hits for item, (hits, _) in found.items()}
     notes = _warnings(found, arrays, [size for size in sizes if size not in usable], len(train_rows))
-    table = {size: [float(rows[size, k].mean()) for k in range(len(arrays.factors))] for size in usable}
-    return _score(table, rows, arrays, notes, predictor=predictor, reference=reference, train=len(train_rows))
+    return _score(rows, arrays, notes, predictor=predictor, reference=reference, train=len(train_rows))
 
 
-def _score(
-    table: dict[int, list[float]],
-    rows: Mapping[tuple[int, int], Floats],
-    arrays: Arrays,
-    notes: list[str],
-    **params: Any,
-) -> Score:
+def _score(rows: Mapping[tuple[int, int], Floats], arrays: Arrays, notes: list[str], **params: Any) -> Score:
+    sizes = dict.fromkeys(size for size, _ in rows)
+    table = {size: [float(rows[size, k].mean()) for k in range(len(arrays.factors))] for size in sizes}
     means = {size: float(np.mean(each)) for size, each in table.items()}
     most = max(table)
     parts = {

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from unbraid.config import Size, Weight
-from unbraid.metrics.arrays import Arrays, Bools, Floats, Ints, check_arrays, varies
+from unbraid.metrics.arrays import Arrays, Bools, Column, Floats, Ints, check_arrays, varies
 from unbraid.metrics.contract import Codes, Factors, Score, metric
 from unbraid.metrics.interventions import RowsByValue, rare_value_warnings
 
@@ -46,22 +46,19 @@ def factor_vae_score(
         units: the unit that each latent belongs to; None: each latent is a unit
     """
     arrays = check_arrays(codes, factors, units)
-    columns = [factor.binned(factor_bins) for factor in arrays.factors]
-    limit = 0.05 if reference else prune
+    columns, limit = [factor.binned(factor_bins) for factor in arrays.factors], 0.05 if reference else prune
     params = {"batch": batch, "votes": votes, "prune": limit, "factor_bins": factor_bins}
     if len(columns) < 2:
         return arrays.undefined("the FactorVAE score needs at least two factors that vary", **params)
     spread = np.where(varies(arrays.codes), arrays.codes.std(0, ddof=1, dtype=np.float64), 0.0)
     active = np.array([spread[unit].max() > limit for unit in arrays.units])
-    notes = rare_value_warnings(arrays, columns)
-    if pruned := np.flatnonzero(~active).tolist():
-        notes.append(f"latents {pruned} do not vary by more than {limit} and cast no vote")
+    pruned = f"latents {np.flatnonzero(~active).tolist()} do not vary by more than {limit} and cast no vote"
+    notes = [*rare_value_warnings(arrays, columns), *([] if active.all() else [pruned])]
     if not active.any():
         return arrays.score(0, {"active_latents": []}, notes, **params)
     scaled = (arrays.codes - arrays.codes.mean(0)) / np.where(spread > limit, spread, np.inf)
-    held, cast = rng.integers(len(columns), size=votes + test_votes), np.empty(votes + test_votes, np.int64)
-    for k, column in enumerate(columns):
-        cast[held == k] = _votes(scaled, RowsByValue(column), int((held == k).sum()), batch, arrays, active, rng)
+    held = rng.integers(len(columns), size=votes + test_votes)
+    cast = _all_votes(scaled, columns, held, batch, arrays, active, rng)
     right, parts = _majority(cast, held, votes, (len(active), len(columns)))
     return arrays.score(right.mean(), parts | {"active_latents": np.flatnonzero(active)}, notes, **params)
 
@@ -76,8 +73,24 @@ def _majority(cast: Ints, held: Ints, votes: int, shape: tuple[int, int]) -> tup
     return test, {"train": right[:votes].mean(), "votes": table, "per_factor": each}
 
 
+def _all_votes(
+    scaled: Floats,
+    columns: list[Column],
+    held: Ints,
+    batch: int,
+    arrays: Arrays,
+    active: Bools,
+    rng: np.random.Generator,
+) -> Ints:  # like held
+    """The unit that each batch votes for, given the factor that is held fixed in it."""
+    cast = np.empty(len(held), np.int64)
+    for k, column in enumerate(columns):
+        cast[held == k] = _votes(scaled, RowsByValue(column), int((held == k).sum()), batch, arrays, active, rng)
+    return cast
+
+
 def _votes(
-    scaled: Floats, lookup: RowsByValue, m: int, batch: int, arrays: Arrays, active: Floats, rng: np.random.Generator
+    scaled: Floats, lookup: RowsByValue, m: int, batch: int, arrays: Arrays, active: Bools, rng: np.random.Generator
 ) -> Ints:  # [m]
     cast = []
     for start in range(0, m, CHUNK):

@@ -49,9 +49,8 @@ def info_mec(
         bins: bins for each latent, for estimators with bins
         factor_bins: quantile bins for a continuous factor in InfoM and InfoC
         active: share of some factor's entropy that a latent needs to be active; the others are left out
-        permutations: of the rows, whose information an active latent must also exceed; 0: no such test, no chance level
-        reference: the authors' code: a latent is active if its range is a twentieth of the largest; ten neighbours, not
-            three; InfoE by balanced logistic regression without penalty, tested on its training rows
+        permutations: of the rows, whose information an active latent must exceed; 0: no test and no chance level
+        reference: as the authors: active by range (a twentieth of the largest), ten neighbours, InfoE in training
         train: number of leading rows that train the linear models, the others test; None draws two thirds
         units: the unit that each latent belongs to; None: each latent is a unit
         jobs: threads; 0 uses one for each available core
@@ -61,14 +60,11 @@ def info_mec(
     settings: dict[str, Any] = {"estimator": estimator, "bins": bins, "neighbours": 10 if reference else NEIGHBOURS}
     matrix = _shares(arrays, columns, rng, settings)
     rows = split_rows(arrays.n, train, rng)
-    shuffled = np.array(
-        parallel(lambda g: _shares(_permuted(arrays, g), columns, g, settings), rng.spawn(permutations), jobs)
-    ).reshape(permutations, *matrix.shape)
+    each = parallel(lambda g: _shares(_permuted(arrays, g), columns, g, settings), rng.spawn(permutations), jobs)
+    shuffled = np.array(each).reshape(permutations, *matrix.shape)
     informative = _wide_range(arrays) if reference else (matrix.max(1) >= active) & _beyond_chance(matrix, shuffled)
     alive = arrays.alive & informative
-    explain = _explained_in_training if reference else _explained
-    with no_convergence_warnings():
-        explicit = parallel(lambda column: explain(arrays.codes, column, rows), arrays.factors, jobs)
+    explicit = _explicitness(arrays, rows, reference, jobs)
     params = {"estimator": estimator, "active": "range" if reference else active, "permutations": permutations}
     found = _score(matrix, alive, explicit, arrays, train=len(rows[0]), reference=reference, **params)
     return _with_chance(found, shuffled[:, alive])
@@ -80,6 +76,13 @@ def _shares(
     """Mutual information as a share of each factor's entropy."""
     entropies = np.array([entropy(column) for column in columns])
     return np.asarray(information_matrix(arrays, columns, rng=rng, **settings) / entropies)
+
+
+def _explicitness(arrays: Arrays, rows: tuple[Ints, Ints], reference: bool, jobs: int) -> list[float]:
+    """InfoE of each factor."""
+    explain = _explained_in_training if reference else _explained
+    with no_convergence_warnings():
+        return parallel(lambda column: explain(arrays.codes, column, rows), arrays.factors, jobs)
 
 
 def _permuted(arrays: Arrays, rng: np.random.Generator) -> Arrays:

@@ -10,8 +10,9 @@ shows the difference: the share of a block's variance, its codes scaled to lengt
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -56,18 +57,12 @@ def probe_table(
     tasks = [names[k] if names is not None else f"factor {k}" for k in arrays.kept]
     rows = split_rows(arrays.n, train, rng)
     mixed = {f"shuffled {name}": codes[name][rng.permutation(arrays.n)] for name in pair}
-    cells = [(block, k) for block in (*codes, *mixed) for k in range(len(tasks))]
-
-    def probe(cell: tuple[str, int]) -> Floats:
-        code = (codes | mixed)[cell[0]]
-        scaled = standardised(code, rows[0]) if standardise else code
-        return _right(scaled, arrays.factors[cell[1]].values, rows, strength, iterations)
-
-    with no_convergence_warnings():
-        right = dict(zip(cells, parallel(probe, cells, jobs), strict=True))
-    mean = {block: [float(right[block, k].mean()) for k in range(len(tasks))] for block in (*codes, *mixed)}
-    compared = np.array([[right[block, k] for k in range(len(tasks))] for block in pair])  # [pair, tasks, rows]
-    draws = [rng.integers(compared.shape[2], size=compared.shape[2]) for _ in range(resamplings)]
+    fit = partial(_right, rows=rows, strength=strength, iterations=iterations)
+    scaled = {n: standardised(code, rows[0]) if standardise else code for n, code in (codes | mixed).items()}
+    right = _probed(scaled, arrays, fit, jobs)  # [tasks, rows] of each block
+    mean = {block: hits.mean(1).tolist() for block, hits in right.items()}
+    compared = np.array([right[block] for block in pair])  # [pair, tasks, rows]
+    draws = [rng.integers(len(rows[1]), size=len(rows[1])) for _ in range(resamplings)]
     parts, low, high = _gaps(compared, [compared[:, :, draw].mean(2) for draw in draws], tasks)
     parts["accuracy"] = {block: dict(zip(tasks, mean[block], strict=True)) for block in codes}
     parts |= _shares_and_chance(codes, arrays, tasks, rows[1])
@@ -75,6 +70,16 @@ def probe_table(
     params |= {} if standardise else {"standardise": False}
     score = arrays.score(_value(compared.mean(2)), parts, **params)
     return replace(score, low=low, high=high, null=_value(np.array([mean[block] for block in mixed])))
+
+
+def _probed(
+    codes: dict[str, Floats], arrays: Arrays, fit: Callable[[Floats, Any], Floats], jobs: int
+) -> dict[str, Floats]:
+    """Which test rows a probe of each task classifies correctly, [tasks, rows], by block."""
+    cells = [(block, column) for block in codes for column in arrays.factors]
+    with no_convergence_warnings():
+        flat = parallel(lambda cell: fit(codes[cell[0]], cell[1].values), cells, jobs)
+    return dict(zip(codes, np.reshape(flat, (len(codes), len(arrays.factors), -1)), strict=True))
 
 
 def _shares_and_chance(codes: dict[str, Floats], arrays: Arrays, tasks: list[str], test: Ints) -> dict[str, Any]:
@@ -129,7 +134,7 @@ def _between(codes: Floats, labels: Any) -> float:
     return between / max(float((units**2).sum()), 1e-12)
 
 
-def _right(codes: Floats, labels: Any, rows: tuple[Ints, Ints], strength: float, iterations: int) -> Floats:
+def _right(codes: Floats, labels: Any, *, rows: tuple[Ints, Ints], strength: float, iterations: int) -> Floats:
     from sklearn.linear_model import LogisticRegression
 
     train, test = rows

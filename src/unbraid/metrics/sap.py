@@ -39,8 +39,7 @@ def sap(
     Args:
         method: the paper's own, or for discrete factors a linear support vector machine (C=0.01, balanced classes; the
             large study), logistic regression, or the squared correlation on all rows; continuous factors take the last
-        ordered: places of factors whose number is a quantity: they take the squared correlation. None: by 'kumar' all
-            numbers with more than two values, by the others none
+        ordered: places of factors that are quantities; None: for 'kumar' all numbers with more than two values
         standardise: scale every latent to mean 0 and variance 1 first; 'svm' and 'logistic' depend on scale and offset
         train: number of leading rows that train, the others test; None draws two thirds
         units: the unit that each latent belongs to; None: each latent is a unit
@@ -53,20 +52,21 @@ def sap(
 
     def predict(pair: tuple[Ints, int]) -> float:
         unit, k = pair
-        column = arrays.factors[k]
         if method == "correlation" or quantities[k]:
-            return _explained(arrays.codes[:, unit], column.values)
-        return _accuracy(method, scaled[:, unit], column, rows)
+            return _explained(arrays.codes[:, unit], arrays.factors[k].values)
+        return _accuracy(method, scaled[:, unit], arrays.factors[k], rows)
 
     pairs = [(unit, k) for unit in arrays.units for k in range(len(arrays.factors))]
     with no_convergence_warnings():
-        flat = parallel(predict, pairs, jobs)
-    matrix = np.array(flat).reshape(len(arrays.units), len(arrays.factors))
+        matrix = np.array(parallel(predict, pairs, jobs)).reshape(len(arrays.units), -1)
     gaps = gap_to_second(matrix)
     parts = {"per_factor": gaps, "best_latent": matrix.argmax(0), "matrix": matrix}
-    params = {"method": method, "ordered": [k for k, q in zip(arrays.kept, quantities, strict=True) if q]}
-    params |= {"standardise": standardise, "train": len(rows[0])}
-    return arrays.score(gaps.mean(), parts, _warnings(arrays, method, standardise), **params)
+    params: dict[str, Any] = {"method": method, "ordered": _places(arrays, quantities), "standardise": standardise}
+    return arrays.score(gaps.mean(), parts, _warnings(arrays, method, standardise), train=len(rows[0]), **params)
+
+
+def _places(arrays: Arrays, chosen: list[bool]) -> list[int]:
+    return [k for k, one in zip(arrays.kept, chosen, strict=True) if one]
 
 
 def _quantities(method: str, ordered: Sequence[int] | None, factors: Factors, arrays: Arrays) -> list[bool]:

@@ -164,9 +164,8 @@ def _with_interval_and_chance(
         parts = [arguments["train"], len(codes) - arguments["train"]]
 
     def value(c: Codes, f: Any, generator: np.random.Generator) -> Score:
-        return (
-            function(c, f, generator, **arguments) if needs_factors(function) else function(c, generator, **arguments)
-        )
+        arrays = (c, f) if needs_factors(function) else (c,)
+        return function(*arrays, generator, **arguments)
 
     found = value(codes, factors, own)
     if not np.isfinite(found.value):
@@ -174,9 +173,8 @@ def _with_interval_and_chance(
     slow = len(parts) > 1 or function.__name__ in SAMPLING
     if found.null is None:
         mix = shuffled.permutation if needs_factors(function) else partial(shuffled.permuted, axis=0)
-        found = _with_chance(
-            found, [value(mix(codes), factors, shuffled).value for _ in range(1 if slow else SHUFFLES)]
-        )
+        rounds = range(1 if slow else SHUFFLES)
+        found = _with_chance(found, [value(mix(codes), factors, shuffled).value for _ in rounds])
     if found.low is not None:
         return found
     times = min(bootstrap, REFITS) if slow else bootstrap

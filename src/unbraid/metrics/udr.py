@@ -59,12 +59,15 @@ def udr(
     reach = float(np.std(again, ddof=1) * t.ppf(0.975, len(again) - 1)) if len(again) > 1 else None
     params: dict[str, Any] = {"method": method, "alpha": alpha if method == "lasso" else None, "runs": len(codes)}
     params |= {"reference": reference, "interval": f"{resamplings} bootstrap samples of the rows, Student's t"}
-    dead = [i for i, mask in enumerate(masks) if not mask.any()]
-    notes = (f"runs {dead} have no informative latent and score 0",) if dead else ()
     found = Score(float(_per_run(pairwise).mean()), null=float(_per_run(mixed).mean()), n=len(codes[0]), params=params)
     parts = {"per_run": _per_run(pairwise).tolist(), "pairwise": pairwise.tolist()}
     low, high = (None, None) if reach is None else (max(found.value - reach, 0.0), min(found.value + reach, 1.0))
-    return replace(found, parts=parts, low=low, high=high, warnings=notes)
+    return replace(found, parts=parts, low=low, high=high, warnings=_warnings(masks))
+
+
+def _warnings(masks: list[Bools]) -> tuple[str, ...]:
+    dead = [i for i, mask in enumerate(masks) if not mask.any()]
+    return (f"runs {dead} have no informative latent and score 0",) if dead else ()
 
 
 def _per_run(pairwise: Floats) -> Floats:  # [runs, runs] -> [runs]
@@ -114,7 +117,7 @@ def _relation(a: Floats, b: Floats, method: str, alpha: float) -> Floats:  # [n,
 
     if method == "spearman":
         return np.asarray(np.abs(a.T @ b) / len(a))
-    return np.abs(np.atleast_2d(Lasso(alpha=alpha, tol=1e-4, max_iter=1000).fit(a, b).coef_)).T
+    return np.asarray(np.abs(np.atleast_2d(Lasso(alpha=alpha, tol=1e-4, max_iter=1000).fit(a, b).coef_)).T)
 
 
 def _standardised_ranks(codes: Floats) -> Floats:

@@ -59,23 +59,27 @@ def variation_predictability(
         lr: learning rate of Adam
         repeats: networks, each with its own pairs; the value is their mean, the interval is over them
     """
-    model = Model(method, table)
+    model, train = Model(method, table), round(share * pairs)
     d = len(model.features)
-    train = round(share * pairs)
     if table.shape[1] == 1 or train < d or train >= pairs:
         raise UserError(f"variation_predictability needs images, at least {d} training pairs and a test pair")
     if d < 2:
         return Score(float("nan"), warnings=("there is only one feature: there is nothing to distinguish",))
-    found, effect = np.empty((repeats, d)), np.empty((repeats, d))
+    found, effect = np.empty((2, repeats, d))
     for repeat in range(repeats):
         seen, which = image_differences(model, pairs, rng)
-        size = seen.float().abs().flatten(1).mean(1)
-        effect[repeat] = [size[which == k].mean().item() for k in range(d)]
+        effect[repeat] = _mean_change(seen, which, d)
         net = _network(table.shape[0], d, width, int(rng.integers(2**31))).to(seen.device)
         order = [rng.permutation(train) for _ in range(epochs)]
         found[repeat] = _learn(net, seen, which, order, looks=looks, batch=batch, lr=lr)
     params = {"pairs": pairs, "share": share, "epochs": epochs, "looks": looks, "batch": batch, "width": width}
     return _score(found, effect.mean(0), n=pairs, params={**params, "lr": lr, "repeats": repeats})
+
+
+def _mean_change(seen: Tensor, which: Tensor, features: int) -> list[float]:
+    """The mean absolute change of a pixel by each feature."""
+    size = seen.float().abs().flatten(1).mean(1)
+    return [size[which == k].mean().item() for k in range(features)]
 
 
 def image_differences(model: Model, pairs: int, rng: np.random.Generator) -> tuple[Tensor, Tensor]:
