@@ -74,16 +74,13 @@ SAP: dict[str, dict[str, Any]] = {  # shape and digit are kinds, and hues of dig
 }
 
 
+METRICS = {data: {"dci": DCI[data], "sap": SAP[data], "irs": {}, "translation": {}} for data in DATA}
 EVALUATIONS = {
+    "images": Evaluation(metrics={}, points=10_000),
     **{
-        data: Evaluation(
-            metrics={"dci": DCI[data], "sap": SAP[data], "irs": {}, "translation": {}},
-            points=5_000,
-            measures=["measures.py:weight_variance"],
-        )
-        for data in DATA
+        data: Evaluation(metrics=metrics, points=5_000, measures=["measures.py:weight_variance"])
+        for data, metrics in METRICS.items()
     },
-    "images": Evaluation(metrics=[], points=10_000),
 }
 
 
@@ -125,9 +122,11 @@ def flowers(steps: int, evaluation: Evaluation) -> list[Point]:
 
 
 def small() -> list[Point]:
-    few = {"dci": {"trees": 5}, "sap": {}, "irs": {}, "translation": {"steps": 2, "repeats": 1}}
+    """The same for one seed, in a size of seconds."""
+    few = {"dci": {"trees": 2}, "translation": {"steps": 1, "repeats": 1, "batch": 8, "width": 4}}
     evaluations = {
-        data: replace(given, points=200, metrics=few if given.metrics else []) for data, given in EVALUATIONS.items()
+        data: replace(given, points=100, metrics={**METRICS[data], **few} if data in METRICS else {})
+        for data, given in EVALUATIONS.items()
     }
     return [{**point, "batch": 16, "width": 4} for point in runs(SEEDS[:1], 3, 2, evaluations)]
 

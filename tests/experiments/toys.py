@@ -52,12 +52,8 @@ def reproduce_here(
     monkeypatch.setattr(plan, "quick", replace(plan.quick, runs=list(filter(wanted, plan.quick.runs))))
     found = []
     for _ in range(2):
-        given: dict[str, Any] = {
-            "out": tmp_path / "results",
-            "runs": tmp_path / "runs",
-            "resources": Resources(workers=1),
-        }
-        page = engine.reproduce(EXPERIMENTS / name, quick=True, **given)
+        out, runs = tmp_path / "results", tmp_path / "runs"
+        page = engine.reproduce(EXPERIMENTS / name, out=out, runs=runs, resources=Resources(workers=1), quick=True)
         found.append((json.loads(page.with_suffix(".json").read_text()), page.read_text()))
     assert len(trained) == len(set(trained)) > 0  # none is repeated
     assert found[0] == found[1]
