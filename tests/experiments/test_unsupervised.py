@@ -142,7 +142,8 @@ def test_a_record_is_published_as_page_and_json(tmp_path: Path) -> None:
     page = (tmp_path / "x.md").read_text()
     assert "from runs begun at `abc`, `def`; 2.0 hours of one core" in page
     assert content["begun"] == ["abc", "def"]
-    assert "| 001-x | a \\| b | c. why |" in page
+    assert "| [001-x](#001-x) | a \\| b |" in page
+    assert "### 001-x" in page and "Here: c." in page and "\nwhy\n" in page
     assert "| 0.123 |" in page
     for _, path in pictures:
         assert (tmp_path / path).stat().st_size > 5000
