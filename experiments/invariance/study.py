@@ -83,7 +83,7 @@ unsupervised = chain(  # middle strengths of experiments/unsupervised
 )
 votes = {"batch": 32, "votes": 500, "test_votes": 250}
 disentanglement = Evaluation(
-    metrics={"mig": {}, "sap": {}, "irs": {}, "factor_vae_score": votes, "dci": {}}, points=3000
+    metrics={"mig": {}, "sap": {"method": "svm"}, "irs": {}, "factor_vae_score": votes, "dci": {}}, points=3000
 )
 runs = chain(
     product(product(seed=SEEDS), digits, models),

@@ -14,7 +14,7 @@ import pytest
 from unbraid.cli import main
 from unbraid.reports import study as page
 from unbraid.study import Study, chain, product
-from unbraid.study.evidence import gather
+from unbraid.study.measured import gather
 from unbraid.study.plan import Job
 
 METRICS = ("mig", "dci", "sap")

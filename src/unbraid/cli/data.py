@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from unbraid import catalogue
+from unbraid.cli.console_tables import print_table
 from unbraid.cli.parser import Parser
 from unbraid.cli.parser import add as add_options
-from unbraid.cli.show import print_table
 from unbraid.errors import UserError
 
 if TYPE_CHECKING:

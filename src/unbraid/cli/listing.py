@@ -7,8 +7,8 @@ import json
 from dataclasses import asdict
 
 from unbraid import catalogue
+from unbraid.cli.console_tables import print_table
 from unbraid.cli.parser import Parser
-from unbraid.cli.show import print_table
 
 
 def add(commands: argparse._SubParsersAction[Parser]) -> None:

@@ -7,11 +7,11 @@ import os
 from typing import Any
 
 from unbraid import catalogue, machine
+from unbraid.cli.console_tables import print_scores, print_table
 from unbraid.cli.parser import Parser
 from unbraid.cli.parser import add as add_options
 from unbraid.cli.report import POINTS, check_points
 from unbraid.cli.score import read_metrics
-from unbraid.cli.show import print_scores, print_table
 from unbraid.config import Argument
 from unbraid.errors import UserError
 

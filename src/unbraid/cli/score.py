@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from unbraid.cli.console_tables import print_scores
 from unbraid.cli.parser import Parser
-from unbraid.cli.show import print_scores
 from unbraid.errors import UserError
 
 

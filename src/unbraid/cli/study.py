@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from unbraid.cli.console_tables import print_table
 from unbraid.cli.parser import Parser
-from unbraid.cli.show import print_table
 from unbraid.errors import UserError
 
 if TYPE_CHECKING:

@@ -100,9 +100,6 @@ def metric_function(name: str) -> Metric:
     return function
 
 
-entry = metric_function  # former name, for modules that have not moved yet; to be deleted with them
-
-
 def needs_factors(function: Metric) -> bool:
     return "factors" in inspect.signature(function).parameters
 

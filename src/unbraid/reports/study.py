@@ -18,7 +18,7 @@ from unbraid.figures import study as study_figures
 from unbraid.figures.svg import svg
 from unbraid.reports.page import document
 from unbraid.study import analyse
-from unbraid.study.evidence import Evidence, gather
+from unbraid.study.measured import Measured, gather
 from unbraid.train.run import commit, write
 
 REPLICATES = 200
@@ -42,7 +42,7 @@ def report(folder: Path) -> Path:
     return path
 
 
-def _runs(evidence: Evidence) -> str:
+def _runs(evidence: Measured) -> str:
     """What is there."""
     rows = []
     for (data, objective), part in evidence.table.groupby(["data", "objective"]):
@@ -57,7 +57,7 @@ def _runs(evidence: Evidence) -> str:
     )
 
 
-def _total_correlation(evidence: Evidence) -> str:
+def _total_correlation(evidence: Measured) -> str:
     title = "1. Total correlation against strength"
     kinds = [name for name in CORRELATIONS if name in evidence.table and evidence.table[name].notna().any()]
     if not kinds:
@@ -84,14 +84,14 @@ def _total_correlation(evidence: Evidence) -> str:
     )
 
 
-def _agreement(evidence: Evidence) -> str:
+def _agreement(evidence: Measured) -> str:
     title = "2. Do the metrics agree?"
     if len(evidence.metrics) < 2:
         return _cannot(title, f"it takes two metrics, and the runs have {len(evidence.metrics)}")
     return _correlated(title, evidence, evidence.metrics, evidence.metrics, "Spearman's rank correlation over runs.")
 
 
-def _spread(evidence: Evidence) -> str:
+def _spread(evidence: Measured) -> str:
     title = "3. Scores by objective and by strength"
     if not evidence.metrics:
         return _cannot(title, "no metric was scored against factors")
@@ -115,7 +115,7 @@ def _spread(evidence: Evidence) -> str:
     return text + note + _folded("means and quantiles", _table(columns, rows))
 
 
-def _explained(evidence: Evidence) -> str:
+def _explained(evidence: Measured) -> str:
     title = "4. What explains a score?"
     if not evidence.metrics or evidence.table["objective"].nunique() < 2:
         return _cannot(title, "it takes a metric, and runs of two objectives")
@@ -144,7 +144,7 @@ def _explained(evidence: Evidence) -> str:
     )
 
 
-def _selection(evidence: Evidence) -> str:
+def _selection(evidence: Measured) -> str:
     title = "5. Choosing a model without labels, or from elsewhere"
     if not evidence.metrics:
         return _cannot(title, "no metric was scored against factors")
@@ -158,7 +158,7 @@ def _selection(evidence: Evidence) -> str:
     return text + _transferred(evidence)
 
 
-def _transferred(evidence: Evidence) -> str:
+def _transferred(evidence: Measured) -> str:
     if evidence.table["seed"].nunique() < 2:
         return "<p class=note>Transfer of settings cannot be shown: it takes two seeds.</p>"
     kinds = {
@@ -184,7 +184,7 @@ def _transferred(evidence: Evidence) -> str:
     )
 
 
-def _downstream(evidence: Evidence) -> str:
+def _downstream(evidence: Measured) -> str:
     title = "6. Do scores help downstream?"
     if not evidence.downstream or not evidence.metrics:
         return _cannot(title, "it takes the metric 'downstream' and another metric")
@@ -197,7 +197,7 @@ def _downstream(evidence: Evidence) -> str:
     return _correlated(title, evidence, evidence.metrics, evidence.downstream, note)
 
 
-def _udr(evidence: Evidence) -> str:
+def _udr(evidence: Measured) -> str:
     title = "7. UDR: the model whose latents other seeds find again"
     if "udr" not in evidence.guides:
         return _cannot(title, "no setting has two seeds whose codes are there")
@@ -208,7 +208,7 @@ def _udr(evidence: Evidence) -> str:
     )
 
 
-def _chosen(evidence: Evidence, guides: Mapping[str, int]) -> str:
+def _chosen(evidence: Measured, guides: Mapping[str, int]) -> str:
     """How good the run is that a guide would choose."""
     columns = evidence.table[["data", "seed", *guides, *evidence.metrics]]
 
@@ -228,7 +228,7 @@ def _chosen(evidence: Evidence, guides: Mapping[str, int]) -> str:
     )
 
 
-def _correlated(title: str, evidence: Evidence, first: Sequence[str], second: Sequence[str], note: str) -> str:
+def _correlated(title: str, evidence: Measured, first: Sequence[str], second: Sequence[str], note: str) -> str:
     """A picture of rank correlations on each data set, and their intervals in a table."""
     matrices, rows = {}, []
     for data, part in evidence.parts():

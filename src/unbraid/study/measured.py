@@ -19,7 +19,7 @@ UNPOOLED = ("run", "method", "objective", "data", "seed", "setting", "strength",
 
 
 @dataclass(frozen=True)
-class Evidence:
+class Measured:
     """The runs of a study, one in a row, and the columns that are scores of one kind or another."""
 
     table: pd.DataFrame
@@ -36,7 +36,7 @@ class Evidence:
         return [(str(data), part) for data, part in self.table.groupby("data")]
 
 
-def gather(folder: Path) -> Evidence:
+def gather(folder: Path) -> Measured:
     """What the runs in a folder have measured."""
     tidy = collect(folder)
     known = set(available())
@@ -54,7 +54,7 @@ def gather(folder: Path) -> Evidence:
     notes = ["Only one seed is there: no interval can be given."] if table["seed"].nunique() < 2 else []
     if pooled:
         notes.append(f"Runs of one objective, setting and seed differ in {', '.join(pooled)}; they are pooled here.")
-    return Evidence(
+    return Measured(
         table=table,
         metrics=[name for name in scores if name not in [*labels, *free]],
         guides=guides,
