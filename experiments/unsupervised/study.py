@@ -64,14 +64,25 @@ capacity = Study(
 )
 studies = {"study": study, "capacity": capacity}
 
-few = product(objectives, data=["dsprites", "shapes3d"], size=16, width=4, lr=1e-3, batch=16, steps=20, seed=range(2))
+weakest = chain(
+    product(method="beta_vae", beta=[1, 16]),
+    product(method="annealed_vae", c_max=[5, 25], gamma=4, c_steps=10),
+    product(method="factor_vae", gamma=[10, 100], critic_width=16),
+    product(method="beta_tcvae", beta=[2, 10]),
+    product(method="dip_vae", dip_variant="i", lambda_od=[1, 50]),
+    product(method="dip_vae", dip_variant="ii", lambda_od=[1, 50]),
+)
+few = product(
+    weakest, data=["dsprites", "color_dsprites"], size=16, width=4, lr=1e-3, batch=16, steps=20, seed=range(2)
+)
 quick = {
     "study": Study(
         runs=few,
         metrics={
             "beta_vae_score": {"batch": 8, "points": 60, "test_points": 30},
             "factor_vae_score": {"batch": 8, "votes": 60, "test_votes": 30},
-            **{name: {} for name in ("mig", "dci", "modularity", "sap")},
+            "dci": {"predictor": "trees"},
+            **{name: {} for name in ("mig", "modularity", "sap")},
             "downstream": {"sizes": [100, 200]},
         },
         points=400,
