@@ -83,7 +83,7 @@ quick = {
             "factor_vae_score": {"batch": 8, "votes": 60, "test_votes": 30},
             "dci": {"predictor": "trees"},
             **{name: {} for name in ("mig", "modularity", "sap")},
-            "downstream": {"sizes": [100, 200]},
+            "downstream": {"sizes": [100, 200], "predictor": "trees"},
         },
         points=400,
     ),
