@@ -29,6 +29,7 @@ RANGE = (0.01, 0.99)  # quantiles of a latent's codes between which its slider m
 MARGIN = 0.15
 BINS = 20  # of a latent, for its mutual information with factors
 PLANES = 8  # spaces with a plane of their own, at most
+KNOWN = 0.1  # share of a factor's entropy from which a latent is labelled with it
 FEWEST = 40  # codes for t-SNE
 BACKGROUND = 0.3  # share of the sample that shows the background, where there is one
 
@@ -198,7 +199,7 @@ def _latents(name: str, block: Block, first: int, heat: Record | None) -> list[R
                 "active": bool(carried[i] >= DEAD),
                 "low": float(low[i] - margin[i]),
                 "high": float(high[i] + margin[i]) if high[i] > low[i] else float(low[i] + 1),
-                "factor": best if heat and row else None,
+                "factor": best if row and row["share"][best] >= KNOWN else None,
                 "share": float(row["share"][best]) if row and best is not None else None,
             }
         )

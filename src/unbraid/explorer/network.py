@@ -10,6 +10,7 @@ import base64
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
@@ -22,7 +23,7 @@ Layer = dict[str, Any]
 LARGEST = 10_000_000  # weights of a network that a page carries
 SAME = {"view", "_unsafe_view", "reshape", "clone", "detach", "unsqueeze", "squeeze", "squeeze_", "alias", "contiguous"}
 POINTWISE = {"relu", "sigmoid", "tanh"}
-USUAL = (0, 0, 2**63 - 1, 1)  # dimension, start, stop and step of a slice
+USUAL = (0, None, None, 1)  # dimension, start, stop and step of a slice
 PAIRS = {"add": "add", "sub": "subtract", "mul": "multiply", "div": "divide"}
 
 
@@ -75,7 +76,7 @@ def read_network(function: Callable[[Tensor], Tensor], example: Tensor) -> Netwo
         UnknownLayer: where it does something that the page cannot do
     """
     try:
-        graph = make_fx(lambda x: function(x))(example).graph  # noqa: PLW0108 a bound method cannot be traced
+        graph = make_fx(lambda x: function(x))(example).graph  # a bound method alone cannot be traced
     except Exception as error:  # control flow that depends on values, or an operation that cannot be traced
         raise UnknownLayer(f"it cannot be traced ({type(error).__name__})") from error
     reader = _Reader(graph, example)
@@ -234,13 +235,11 @@ class _Reader:
 
     def _cut(self, node: fx.Node, edges: list[int]) -> None:
         self.places[node] = self._place(node.args[0])
-        self.parts[node] = list(zip(edges, edges[1:], strict=False))
+        self.parts[node] = list(pairwise(edges))
 
     def _slice(self, node: fx.Node) -> None:
-        source, given = node.args[0], [*node.args[1:], None, None, None, None]
-        dim, start, stop, step = (
-            value if value is not None else usual for value, usual in zip(given, USUAL, strict=False)
-        )
+        source, *given = node.args
+        dim, start, stop, step = (*given, *USUAL[len(given) :])
         if step != 1:
             raise UnknownLayer("it takes every other value")
         if self.values[node].shape == self.values[source].shape:

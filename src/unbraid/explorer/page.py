@@ -77,9 +77,7 @@ def explore(
     content = _sample(sources[0], sample) | {"runs": [_run(source, sample, precision) for source in sources]}
     path = Path(out) if out is not None else sources[0].run.path / FILE
     if path.is_dir() or not path.parent.is_dir():
-        raise UserError(
-            f"{path} is not a place for a file: give --out the name of an HTML file in a folder that exists"
-        )
+        raise UserError(f"{path} cannot be written: give --out the name of an HTML file in a folder that exists")
     write(path, page(content).encode())
     return path
 
@@ -167,7 +165,7 @@ def _run(source: Source, sample: Sample, precision: Precision) -> Record:
         notes.append(f"The page cannot run this run's encoder ({error}): images of your own cannot be encoded.")
     if not method.has_decoder:
         notes.append(
-            "This method has no decoder: there is a map of its codes, and neighbours, but no pictures to draw."
+            "This method has no decoder: the page has the map of its codes and neighbours, and draws no pictures."
         )
         return known | {"networks": networks, "frames": None, "notes": notes}
     frames = None
