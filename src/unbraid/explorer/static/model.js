@@ -33,9 +33,11 @@ class Model {
   }
 
   next() {
+    document.documentElement.dataset.idle = !this.asked && !this.waiting.length;
     if (this.asked || !this.waiting.length) return;
     this.asked = this.waiting.shift();
-    this.worker.postMessage({ id: 0, network: this.asked.network, input: this.asked.input });
+    document.documentElement.dataset.idle = false;
+    this.worker.postMessage({ network: this.asked.network, input: this.asked.input });
   }
 
   answer({ output, took }) {

@@ -13,5 +13,5 @@ self.onmessage = ({ data }) => {
   }
   const began = performance.now();
   const output = runNetwork(networks.get(data.network).ready, data.input);
-  self.postMessage({ id: data.id, output, took: performance.now() - began });
+  self.postMessage({ output, took: performance.now() - began });
 };
