@@ -85,4 +85,4 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
 @pytest.fixture(scope="session")
 def written(run: Run) -> Path:
     """The explorer of that run, with full precision."""
-    return explore(run, data=Squares(), images=80, precision="float32")
+    return explore(run, data=Squares(), images=80, bits=32)

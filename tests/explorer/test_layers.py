@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from tests.toys import Squares
 from unbraid import catalogue
 from unbraid.api import build
-from unbraid.explorer.network import Precision, pack, read_network
+from unbraid.explorer.network import Bits, pack, read_network
 from unbraid.explorer.page import STATIC
 from unbraid.nets import autoencoders, gan, intervention, resnet
 from unbraid.nets.normalisation import BatchNorm
@@ -32,9 +32,9 @@ def scripts(browser: Any) -> Any:
     return page
 
 
-def differences(scripts: Any, function: Callable[[Tensor], Tensor], x: Tensor, precision: Precision) -> float:
+def differences(scripts: Any, function: Callable[[Tensor], Tensor], x: Tensor, bits: Bits) -> float:
     """How far the browser is from torch, at most."""
-    packed = read_network(function, torch.rand_like(x)).packed(precision)
+    packed = read_network(function, torch.rand_like(x)).packed(bits)
     found = scripts.evaluate(IN_THE_BROWSER, [packed, x.flatten().tolist()])
     with torch.no_grad():
         expected = function(x).flatten()
@@ -94,7 +94,7 @@ def test_each_layer_is_torchs(scripts: Any, name: str) -> None:
     torch.manual_seed(0)
     module, shape = LAYERS[name]
     x = torch.randn(1, *shape)
-    assert differences(scripts, varied(module), x, "float32") < 1e-5
+    assert differences(scripts, varied(module), x, 32) < 1e-5
 
 
 NETWORKS: dict[str, tuple[Callable[[], Any], tuple[int, ...]]] = {
@@ -121,12 +121,12 @@ NETWORKS: dict[str, tuple[Callable[[], Any], tuple[int, ...]]] = {
 }
 
 
-@pytest.mark.parametrize(("precision", "tolerance"), [("float32", 1e-5), ("float16", 2e-3)])
+@pytest.mark.parametrize(("bits", "tolerance"), [(32, 1e-5), (16, 2e-3)])
 @pytest.mark.parametrize("name", NETWORKS)
-def test_each_network_is_torchs(scripts: Any, name: str, precision: Precision, tolerance: float) -> None:
+def test_each_network_is_torchs(scripts: Any, name: str, bits: Bits, tolerance: float) -> None:
     torch.manual_seed(0)
     network, shape = NETWORKS[name]
-    assert differences(scripts, network(), torch.rand(1, *shape), precision) < tolerance
+    assert differences(scripts, network(), torch.rand(1, *shape), bits) < tolerance
 
 
 @pytest.mark.parametrize("name", catalogue.entries("methods"))
@@ -145,16 +145,29 @@ def test_every_method_encodes_and_decodes_as_torch_does(scripts: Any, name: str)
         return drawn
 
     scale = max(1.0, *(float(part.abs().max()) for part in code.values()))
-    assert differences(scripts, encode, x, "float32") < 1e-5 * scale
+    assert differences(scripts, encode, x, 32) < 1e-5 * scale
     if method.has_decoder:
-        assert differences(scripts, decode, torch.randn(1, sum(sizes)), "float32") < 1e-5
+        assert differences(scripts, decode, torch.randn(1, sum(sizes)), 32) < 1e-5
 
 
-def test_numbers_of_16_bits_are_numpys(scripts: Any) -> None:
-    every = np.arange(2**16, dtype=np.uint16).view(np.float16)
-    every = every[np.isfinite(every)]
-    found = scripts.evaluate("(packed) => Array.from(numbersOf(packed))", pack(every, "float16"))
-    np.testing.assert_array_equal(np.array(found, np.float32), every.astype(np.float32))
+@pytest.mark.parametrize("bits", [16, 32])
+def test_numbers_arrive(scripts: Any, bits: Bits) -> None:
+    rng = np.random.default_rng(0)
+    arrays = [
+        rng.normal(size=7),
+        rng.normal(size=(3, 4, 5)) * [[[1]], [[1e-6]], [[0]]],
+        np.zeros(2),
+        rng.normal(size=(2, 9)),
+    ]
+    found = np.array(scripts.evaluate("(packed) => Array.from(numbersOf(packed))", pack(arrays, bits)))
+    assert len(found) == 7 + 60 + 2 + 18
+    largest = [
+        np.abs(a.reshape(len(a), -1)).max(1, keepdims=True) * np.ones_like(a.reshape(len(a), -1)) for a in arrays
+    ]
+    error = np.abs(found - np.concatenate([array.ravel() for array in arrays]))
+    allowed = np.concatenate([part.ravel() for part in largest]) * (0.5001 / 32767 if bits == 16 else 1e-7)
+    assert (error <= allowed + 1e-12).all()
+    np.testing.assert_allclose(found[:7], arrays[0], rtol=2e-7)  # a vector keeps all of its bits
 
 
 def in_gif(scripts: Any, frames: np.ndarray[Any, Any]) -> list[np.ndarray[Any, Any]]:

@@ -24,10 +24,11 @@ def add(commands: argparse._SubParsersAction[Parser]) -> None:
     parser.add_argument("--out", type=Path, metavar="FILE", help="the page (default: explorer.html in the first run)")
     parser.add_argument("--images", type=int, default=IMAGES, help=f"images to choose from (default: {IMAGES})")
     parser.add_argument(
-        "--precision",
-        choices=("float16", "float32"),
-        default="float16",
-        help="of the weights; float32 doubles their part of the file (default: float16)",
+        "--bits",
+        type=int,
+        choices=(16, 32),
+        default=16,
+        help="of each weight; 32 doubles their part of the file (default: 16)",
     )
     parser.add_argument("--no-open", action="store_true", help="write the page, and do not open it in a browser")
     parser.set_defaults(main=main)
@@ -36,9 +37,7 @@ def add(commands: argparse._SubParsersAction[Parser]) -> None:
 def main(arguments: argparse.Namespace) -> int:
     from unbraid import api
 
-    path = api.explore(
-        *arguments.runs, out=arguments.out, images=arguments.images, precision=arguments.precision
-    ).resolve()
+    path = api.explore(*arguments.runs, out=arguments.out, images=arguments.images, bits=arguments.bits).resolve()
     print(f"explorer: {path}")
     if not arguments.no_open:
         webbrowser.open(path.as_uri())

@@ -147,7 +147,7 @@ def describe(source: Source, sample: Sample) -> Record:
         "latents": latents,
         "parts": parts,
         "planes": _planes(here, parts),
-        "codes": pack(here, "float32" if source.method.has_decoder else "float16"),
+        "codes": pack([here], 32 if source.method.has_decoder else 16),
         "heat": heat,
         "scores": [_score(name, score) for name, score in scores.items()],
     }
@@ -231,7 +231,7 @@ def _planes(codes: NDArray[np.float32], parts: list[Record]) -> list[Record]:
         axes = np.linalg.svd(space - mean, full_matrices=False)[2][:2]
         plane: Record = {"part": part["name"], "mean": mean.tolist(), "axes": axes.tolist(), "tsne": None}
         if len(codes) >= FEWEST:
-            plane["tsne"] = pack(tsne_plane(space, seed=0), "float32")
+            plane["tsne"] = pack([tsne_plane(space, seed=0)], 16)
         found.append(plane)
     return found
 

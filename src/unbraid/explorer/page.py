@@ -27,7 +27,7 @@ from unbraid.explorer.content import (
     sample_names,
     sample_pictures,
 )
-from unbraid.explorer.network import Precision, UnknownLayer, pack, read_network
+from unbraid.explorer.network import Bits, UnknownLayer, pack, read_network
 from unbraid.explorer.sheet import sheet
 from unbraid.methods.contract import Method
 from unbraid.train.load import load_data, load_run
@@ -49,7 +49,7 @@ def explore(
     *runs: Run | Path | str,
     out: Path | str | None = None,
     images: int = IMAGES,
-    precision: Precision = "float16",
+    bits: Bits = 16,
     method: Method[Any] | None = None,
     data: Table | None = None,
 ) -> Path:
@@ -59,7 +59,7 @@ def explore(
         runs: runs, or their directories
         out: the file; explorer.html in the directory of the first run unless given
         images: number of images to choose from
-        precision: of the weights, float16 or float32
+        bits: of each weight, 16 or 32
         method: that of the run, where it cannot be loaded by name
         data: that of the runs, where it cannot be loaded by name
     """
@@ -67,14 +67,14 @@ def explore(
         raise UserError("name at least one run to explore")
     if images < 1:
         raise UserError(f"the explorer needs at least one image, not {images}")
-    if precision not in ("float16", "float32"):
-        raise UserError(f"precision is float16 or float32, not '{precision}'")
+    if bits not in (16, 32):
+        raise UserError(f"a weight has 16 or 32 bits, not {bits}")
     if method is not None and len(runs) > 1:
         raise UserError("a method can be given for one run only")
     sources = [_load(run if isinstance(run, Run) else Run(run), method, data) for run in runs]
     _check_same_data(sources)
     sample = draw_sample(sources[0], images)
-    content = _sample(sources[0], sample) | {"runs": [_run(source, sample, precision) for source in sources]}
+    content = _sample(sources[0], sample) | {"runs": [_run(source, sample, bits) for source in sources]}
     path = Path(out) if out is not None else sources[0].run.path / FILE
     if path.is_dir() or not path.parent.is_dir():
         raise UserError(f"{path} cannot be written: give --out the name of an HTML file in a folder that exists")
@@ -130,7 +130,7 @@ def _sample(source: Source, sample: Sample) -> Record:
         "shape": list(source.table.shape),
         "features": features,
         "count": len(sample),
-        "rows": pack(pictures.reshape(len(pictures), -1), "float32") if features else None,
+        "rows": pack([pictures.reshape(len(pictures), -1)], 32) if features else None,
         "sheet": None if features else sheet(_bytes(pictures)),
         "names": sample_names(source, sample),
         "factors": sample_factors(source, sample),
@@ -142,7 +142,7 @@ def _bytes(pictures: NDArray[Any]) -> NDArray[np.uint8]:
 
 
 @torch.no_grad()
-def _run(source: Source, sample: Sample, precision: Precision) -> Record:
+def _run(source: Source, sample: Sample, bits: Bits) -> Record:
     """A run with its networks; where the page cannot run one, why, and what was drawn in advance."""
     method, known = source.method, describe(source, sample)
     blocks = {block["name"]: block["width"] for block in known["blocks"]}
@@ -160,7 +160,7 @@ def _run(source: Source, sample: Sample, precision: Precision) -> Record:
         return picture
 
     try:
-        networks["encoder"] = read_network(encode, torch.rand(1, *source.table.shape, device=device)).packed(precision)
+        networks["encoder"] = read_network(encode, torch.rand(1, *source.table.shape, device=device)).packed(bits)
     except UnknownLayer as error:
         notes.append(f"The page cannot run this run's encoder ({error}): images of your own cannot be encoded.")
     if not method.has_decoder:
@@ -171,7 +171,7 @@ def _run(source: Source, sample: Sample, precision: Precision) -> Record:
     frames = None
     try:
         example = torch.zeros(1, sum(blocks.values()), device=device)
-        networks["decoder"] = read_network(decode, example).packed(precision)
+        networks["decoder"] = read_network(decode, example).packed(bits)
     except UnknownLayer as error:
         notes.append(
             f"The page cannot run this run's decoder ({error}): sliders move through pictures that were drawn in "

@@ -7,22 +7,20 @@ function bytesOf(text) {
   return bytes;
 }
 
-/** Numbers with 16 bits (a sign, 5 bits of exponent and 10 of fraction) as numbers with 32. */
-function widened(halves) {
-  const out = new Float32Array(halves.length);
-  for (let i = 0; i < halves.length; i++) {
-    const exponent = (halves[i] >> 10) & 31;
-    const fraction = halves[i] & 1023;
-    const size = exponent ? 2 ** (exponent - 15) * (1 + fraction / 1024) : 2 ** -24 * fraction;
-    out[i] = halves[i] >> 15 ? -size : size;
+/** Arrays of the page, one after the other. With 16 bits, a row is whole multiples of a number of its own. */
+function numbersOf({ data, scales, shapes }) {
+  const { buffer } = bytesOf(data);
+  if (!scales) return new Float32Array(buffer);
+  const wholes = new Int16Array(buffer);
+  const units = new Float32Array(bytesOf(scales).buffer);
+  const out = new Float32Array(wholes.length);
+  let [place, row] = [0, 0];
+  for (const [rows, columns] of shapes) {
+    for (const last = row + rows; row < last; row++) {
+      for (const end = place + columns; place < end; place++) out[place] = wholes[place] * units[row];
+    }
   }
   return out;
-}
-
-/** An array of the page: {type: "float16" | "float32", data: base64}. */
-function numbersOf(packed) {
-  const { buffer } = bytesOf(packed.data);
-  return packed.type === "float16" ? widened(new Uint16Array(buffer)) : new Float32Array(buffer);
 }
 
 /** A network of the page with its weights in place: each is [where it begins, how many numbers]. */

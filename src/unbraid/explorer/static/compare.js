@@ -21,7 +21,9 @@ function compare() {
   function falls(run, latent) {
     const factor = content.factors.find(({ name }) => name === subject);
     if (!factor) return false;
-    const pairs = factor.values.map((value, i) => [value, run.values[i * run.width + latent.column]]).filter(([value]) => value !== null);
+    const pairs = factor.values
+      .map((value, i) => [value, run.values[i * run.width + latent.column]])
+      .filter(([value]) => value !== null);
     const mean = (place) => pairs.reduce((sum, pair) => sum + pair[place], 0) / pairs.length;
     const [middle, center] = [mean(0), mean(1)];
     return pairs.reduce((sum, [value, code]) => sum + (value - middle) * (code - center), 0) < 0;
@@ -35,11 +37,13 @@ function compare() {
       const code = state.bases[place].slice();
       const part = (backwards ? STOPS - 1 - i : i) / (STOPS - 1);
       code[latent.column] = latent.low + (latent.high - latent.low) * part;
-      if (run.decodes) model.decode(place, code, `compare ${place} ${i}`).then((values) => values && paint(canvas, values));
+      if (run.decodes)
+        model.decode(place, code, `compare ${place} ${i}`).then((values) => values && paint(canvas, values));
       return canvas;
     });
     const rebuilt = picture(`${run.name}, reconstruction`);
-    if (run.decodes) model.decode(place, state.bases[place], `compare ${place}`).then((values) => values && paint(rebuilt, values));
+    if (run.decodes)
+      model.decode(place, state.bases[place], `compare ${place}`).then((values) => values && paint(rebuilt, values));
     const open = button(runTitle(run), () => state.show(place), "move this run's latents");
     open.setAttribute("aria-pressed", place === state.place);
     const knows = share === null ? latent.name : `${latent.name} knows ${percent(share)} of ${subject}`;
@@ -61,7 +65,15 @@ function compare() {
     state.choose("factor", value);
     draw();
   };
-  if (factors.length) choices.append(choice("factor", factors.map((name) => [name, name]), subject, pick));
+  if (factors.length)
+    choices.append(
+      choice(
+        "factor",
+        factors.map((name) => [name, name]),
+        subject,
+        pick,
+      ),
+    );
   state.listen((changed) => (changed.has("start") || changed.has("run")) && draw());
   const note = "The start, its reconstruction by each run, and a sweep of the latent that knows the factor best.";
   return section("Side by side", note, choices, cards);

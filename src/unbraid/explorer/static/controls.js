@@ -12,17 +12,19 @@ function controls() {
   function build() {
     const { run } = state;
     sweep.stop();
-    const shown = all ? [...run.latents].sort((a, b) => b.carried - a.carried) : activeLatents(run).slice(0, FIRST);
+    const latents = all ? [...run.latents].sort((a, b) => b.carried - a.carried) : activeLatents(run);
     const several = run.blocks.length > 1;
+    const most = all ? run.width : Math.ceil(FIRST / run.blocks.length);
     rows = [];
     const groups = run.blocks.map((block) => {
-      const own = shown.filter((latent) => latent.block === block.name).map((latent) => slider(run, latent));
+      const strongest = latents.filter((latent) => latent.block === block.name).slice(0, most);
+      const own = strongest.map((latent) => slider(run, latent));
       rows.push(...own);
       if (!own.length) return null;
       const title = make("h3", {}, block.name, make("span", { text: block.role }));
       return make("div", { class: "group" }, several ? title : null, ...own.map((row) => row.element));
     });
-    const rest = run.latents.length - shown.length;
+    const rest = run.width - rows.length;
     const more = button(all ? "Show fewer" : `Show ${rest} more`, () => {
       all = !all;
       build();
@@ -74,7 +76,11 @@ function slider(run, latent) {
       "div",
       { class: "label" },
       make("b", { text: latent.name }),
-      make("span", { class: "knows", text: knows, title: factor !== null ? `knows ${knows}, more than of others` : null }),
+      make("span", {
+        class: "knows",
+        text: knows,
+        title: factor !== null ? `knows ${knows}, more than of others` : null,
+      }),
       make("span", { class: "carried", text: `${short(latent.carried)} ${latent.unit}` }),
     ),
     make("div", { class: "rail" }, density(run, latent), input),
@@ -122,7 +128,8 @@ const sweep = {
     this.column = column;
     const before = state.code[column];
     const { low, high } = state.run.latents[column];
-    const began = performance.now() - 750 * Math.asin(Math.max(-1, Math.min(1, (2 * (before - low)) / (high - low) - 1)));
+    const began =
+      performance.now() - 750 * Math.asin(Math.max(-1, Math.min(1, (2 * (before - low)) / (high - low) - 1)));
     const step = (now) => {
       state.set(column, low + ((high - low) * (1 + Math.sin((now - began) / 750))) / 2);
       this.frame = requestAnimationFrame(step);
@@ -153,7 +160,8 @@ function keys(event, rows) {
   if (place >= 0) {
     const { latent, input } = rows[place];
     const step = (latent.high - latent.low) / STEPS;
-    const by = (distance) => state.set(latent.column, Math.max(+input.min, Math.min(+input.max, state.code[latent.column] + distance)));
+    const by = (distance) =>
+      state.set(latent.column, Math.max(+input.min, Math.min(+input.max, state.code[latent.column] + distance)));
     const to = (other) => rows[(other + rows.length) % rows.length].input.focus();
     const here = {
       ArrowLeft: () => by(-step),

@@ -25,7 +25,9 @@ function exchange() {
     const zero = new Float32Array(run.width);
     const parts = exchanged(run);
     const blocks = run.parts.filter((part) => part.whole);
-    const found = [{ head: blocks.length > 1 ? `[${blocks.map(({ name }) => name).join(", ")}]` : "drawn", codes: [ours, theirs] }];
+    const found = [
+      { head: blocks.length > 1 ? `[${blocks.map(({ name }) => name).join(", ")}]` : "drawn", codes: [ours, theirs] },
+    ];
     for (const part of blocks.length > 1 ? blocks : []) {
       const head = `[${blocks.map(({ name }) => (name === part.name ? "0" : name)).join(", ")}]`;
       found.push({ head, codes: [ours, theirs].map((code) => mixed(code, zero, part.columns)) });
@@ -52,7 +54,12 @@ function exchange() {
     };
     const first = make("div", { class: "column" }, make("span", { text: "image" }), shownStart(), other);
     const rest = columns(run, state.code, theirs).map(({ head, codes }) =>
-      make("div", { class: "column", "data-head": head }, make("span", { text: head }), ...codes.map((code, i) => cell(code, `${head} ${i}`))),
+      make(
+        "div",
+        { class: "column", "data-head": head },
+        make("span", { text: head }),
+        ...codes.map((code, i) => cell(code, `${head} ${i}`)),
+      ),
     );
     replace(table, first, ...rest);
   }
@@ -69,7 +76,8 @@ function exchange() {
     clearTimeout(timer);
     timer = setTimeout(draw, 120);
   });
-  const note = "The present code, and that of a second image, with one part taken from the other. Click the second image for another one, or hold Shift and click on the map.";
+  const note =
+    "The present code, and that of a second image, with one part taken from the other. Click the second image for another one, or hold Shift and click on the map.";
   const panel = section("Exchange", note, table);
   return panel;
 }

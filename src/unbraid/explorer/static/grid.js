@@ -18,7 +18,11 @@ function grid() {
       build();
       draw();
     };
-    replace(choices, choice("across", options, axes[0].name, pick("across")), choice("down", options, axes[1].name, pick("down")));
+    replace(
+      choices,
+      choice("across", options, axes[0].name, pick("across")),
+      choice("down", options, axes[1].name, pick("down")),
+    );
   }
 
   const value = (axis, place) => axis.low + ((axis.high - axis.low) * place) / (SIDE - 1);
@@ -70,11 +74,15 @@ function tools() {
   const views = [button("Picture", look("picture")), button("Grid of two", look("grid"), "two latents at once (G)")];
   const animation = button("Save GIF", saveGif, "the sweep of the latent that was moved last");
   const still = button("Save PNG", savePng);
-  const link = button("Copy link", async () => {
-    await navigator.clipboard.writeText(`${location.href.split("#")[0]}#${permalink()}`);
-    link.textContent = "Copied";
-    setTimeout(() => (link.textContent = "Copy link"), 1500);
-  }, "a link to what the page shows now");
+  const link = button(
+    "Copy link",
+    async () => {
+      await navigator.clipboard.writeText(`${location.href.split("#")[0]}#${permalink()}`);
+      link.textContent = "Copied";
+      setTimeout(() => (link.textContent = "Copy link"), 1500);
+    },
+    "a link to what the page shows now",
+  );
   const segments = make("div", { class: "segments" }, ...views);
   state.listen(() => {
     views.forEach((view, i) => view.setAttribute("aria-pressed", (state.view === "grid") === (i === 1)));

@@ -13,8 +13,13 @@ function heat() {
     const order = run.heat.rows
       .map((row, i) => ({ ...row, carried: Math.max(...latentsOf(row.name).map((latent) => latent.carried)), i }))
       .sort((a, b) => b.carried - a.carried)
-      .slice(0, 24);
-    const head = make("tr", {}, make("th", {}), ...run.heat.factors.map((name) => make("th", { scope: "col", text: name })));
+      .slice(0, 14);
+    const head = make(
+      "tr",
+      {},
+      make("th", {}),
+      ...run.heat.factors.map((name) => make("th", { scope: "col", text: name })),
+    );
     replace(table, make("thead", {}, head), make("tbody", {}, ...order.map(line)));
     const [row] = order;
     pick(row, row.share.indexOf(Math.max(...row.share)));
@@ -37,7 +42,8 @@ function heat() {
 
   function pick(row, k) {
     chosen = { row, k };
-    for (const cell of table.querySelectorAll("td")) cell.classList.toggle("chosen", cell.dataset.cell === `${row.name} ${k}`);
+    for (const cell of table.querySelectorAll("td"))
+      cell.classList.toggle("chosen", cell.dataset.cell === `${row.name} ${k}`);
     const name = state.run.heat.factors[k];
     caption.textContent = `${row.name} knows ${percent(row.share[k])} of ${name}: ${short(row.nats[k])} nats`;
     draw();
@@ -58,8 +64,13 @@ function heat() {
     factor.values.forEach((value, i) => {
       if (value === null) return;
       const spread = known.length <= 20 ? (((i * 0.618) % 1) - 0.5) * Math.min(slot * 0.7, 40) : 0;
-      const x = 50 + (known.length <= 20 ? (known.indexOf(value) + 0.5) * slot + spread : ((value - least) / (most - least)) * (width - 70));
-      const y = 12 + ((latent.high - run.values[i * run.width + latent.column]) / (latent.high - latent.low)) * (height - 48);
+      const x =
+        50 +
+        (known.length <= 20
+          ? (known.indexOf(value) + 0.5) * slot + spread
+          : ((value - least) / (most - least)) * (width - 70));
+      const y =
+        12 + ((latent.high - run.values[i * run.width + latent.column]) / (latent.high - latent.low)) * (height - 48);
       context.globalAlpha = 0.7;
       context.fillStyle = colors.of(value);
       context.beginPath();
@@ -86,7 +97,8 @@ function heat() {
   new ResizeObserver(draw).observe(plot);
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
   state.listen((changed) => changed.has("run") && build());
-  const note = "Mutual information of latents (rows, the strongest first) and factors, in per cent of the factor's entropy.";
+  const note =
+    "Mutual information of latents (rows, the strongest first) and factors, in per cent of the factor's entropy.";
   const panel = section("What each latent knows", note, make("div", { class: "wide" }, table), caption, plot);
   return panel;
 }

@@ -12,7 +12,14 @@ function multiply(a, b, m, n, k, out) {
       const b1 = b0 + k;
       const b2 = b1 + k;
       const b3 = b2 + k;
-      let s00 = 0, s01 = 0, s02 = 0, s03 = 0, s10 = 0, s11 = 0, s12 = 0, s13 = 0;
+      let s00 = 0,
+        s01 = 0,
+        s02 = 0,
+        s03 = 0,
+        s10 = 0,
+        s11 = 0,
+        s12 = 0,
+        s13 = 0;
       for (let i = 0; i < k; i++) {
         const x = a[a0 + i];
         const y = a[a1 + i];
@@ -197,7 +204,12 @@ const LAYERS = {
 function runNetwork(network, input) {
   const values = [input];
   for (const layer of network.layers) {
-    values.push(LAYERS[layer.kind](layer.inputs.map((place) => values[place]), layer));
+    values.push(
+      LAYERS[layer.kind](
+        layer.inputs.map((place) => values[place]),
+        layer,
+      ),
+    );
   }
   return values[network.output];
 }

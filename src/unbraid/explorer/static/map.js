@@ -1,7 +1,26 @@
 /* The codes of the sample on a plane, and the neighbours of the code in the space of one part of it. */
 
-const KINDS = ["#3b6fd4", "#e0803a", "#3d9a68", "#c94f5d", "#8a63c9", "#8c6d55", "#d477b0", "#7a8590", "#b5a426", "#35a7b5", "#5b8c2a", "#a33d8f"];
-const RAMP = [[68, 59, 132], [48, 103, 142], [33, 145, 140], [83, 197, 105], [240, 220, 60]];
+const KINDS = [
+  "#3b6fd4",
+  "#e0803a",
+  "#3d9a68",
+  "#c94f5d",
+  "#8a63c9",
+  "#8c6d55",
+  "#d477b0",
+  "#7a8590",
+  "#b5a426",
+  "#35a7b5",
+  "#5b8c2a",
+  "#a33d8f",
+];
+const RAMP = [
+  [68, 59, 132],
+  [48, 103, 142],
+  [33, 145, 140],
+  [83, 197, 105],
+  [240, 220, 60],
+];
 
 /** The colour of each value of a factor: one of their own for up to twelve, else a ramp. */
 function colorsOf(factor) {
@@ -39,7 +58,9 @@ function codeMap() {
     const find = (name, other) => latents.find((latent) => latent.name === state.options[name]) ?? other;
     const [x, y] = [find("x", latents[0]), find("y", latents[1] ?? latents[0])];
     const names = latents.map((latent) => [latent.name, title(run, latent)]);
-    const color = content.factors.some((factor) => factor.name === state.options.color) ? state.options.color : bestColor();
+    const color = content.factors.some((factor) => factor.name === state.options.color)
+      ? state.options.color
+      : bestColor();
     const pick = (name) => (value) => {
       state.choose(name, value);
       build();
@@ -50,7 +71,14 @@ function codeMap() {
       choice("plane", options, plane, pick("plane")),
       plane === "two" ? choice("x", names, x.name, pick("x")) : null,
       plane === "two" ? choice("y", names, y.name, pick("y")) : null,
-      content.factors.length ? choice("colour", content.factors.map(({ name }) => [name, name]), color, pick("color")) : null,
+      content.factors.length
+        ? choice(
+            "colour",
+            content.factors.map(({ name }) => [name, name]),
+            color,
+            pick("color"),
+          )
+        : null,
     );
     place(run, plane, x, y);
     canvas.factor = content.factors.find((factor) => factor.name === color);
@@ -58,17 +86,25 @@ function codeMap() {
     drawLegend();
   }
 
-  const bestColor = () => (content.factors.find(({ name }) => name === state.run.heat?.factors[activeLatents(state.run)[0].factor]) ?? content.factors[0])?.name;
+  const bestColor = () =>
+    (
+      content.factors.find(({ name }) => name === state.run.heat?.factors[activeLatents(state.run)[0].factor]) ??
+      content.factors[0]
+    )?.name;
 
   function place(run, plane, x, y) {
     const [kind, part] = plane.split(" ");
     const found = run.planes.find((each) => each.part === part);
     const columns = run.parts.find((each) => each.name === part)?.columns;
     if (kind === "two") project = (code) => [code[x.column], code[y.column]];
-    else if (kind === "pca") project = (code) => found.axes.map((axis) => axis.reduce((sum, a, i) => sum + a * (code[columns[i]] - found.mean[i]), 0));
+    else if (kind === "pca")
+      project = (code) =>
+        found.axes.map((axis) => axis.reduce((sum, a, i) => sum + a * (code[columns[i]] - found.mean[i]), 0));
     else project = null;
     const flat = project ? null : numbersOf(found.tsne);
-    points = Array.from({ length: content.count }, (_, i) => (project ? project(codeOf(run, i)) : [flat[2 * i], flat[2 * i + 1]]));
+    points = Array.from({ length: content.count }, (_, i) =>
+      project ? project(codeOf(run, i)) : [flat[2 * i], flat[2 * i + 1]],
+    );
   }
 
   function drawLegend() {
@@ -152,7 +188,13 @@ function codeMap() {
     if (changed.has("run")) build();
     draw();
   });
-  return section("Map", "Each point is an image of the sample. Point at one to see it, click to start from it.", choices, canvas, legend);
+  return section(
+    "Map",
+    "Each point is an image of the sample. Point at one to see it, click to start from it.",
+    choices,
+    canvas,
+    legend,
+  );
 }
 
 const NEIGHBOURS = 12;
@@ -203,5 +245,10 @@ function neighbours() {
     if (changed.has("run")) build();
     if (changed.has("code") || changed.has("run")) draw();
   });
-  return section("Neighbours", "Images whose codes lie nearest to the present one, in one part of the code alone.", choices, found);
+  return section(
+    "Neighbours",
+    "Images whose codes lie nearest to the present one, in one part of the code alone.",
+    choices,
+    found,
+  );
 }

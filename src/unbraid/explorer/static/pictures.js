@@ -114,7 +114,10 @@ async function readPicture(file) {
 
 /** A row of numbers as text, one for each feature. */
 function readFeatures(text) {
-  const numbers = text.split(/[\s,;]+/).filter(Boolean).map(Number);
+  const numbers = text
+    .split(/[\s,;]+/)
+    .filter(Boolean)
+    .map(Number);
   const fits = numbers.length === content.shape[2] && numbers.every((value) => value >= 0 && value <= 1);
   return fits ? Float32Array.from(numbers) : null;
 }

@@ -22,7 +22,7 @@ function scores() {
     return make(
       "div",
       { class: "score", title: [score.meaning, ...score.warnings].filter(Boolean).join("\n") },
-      make("span", { class: "name", text: score.name }),
+      make("span", { class: "name", text: score.name.replaceAll("_", "_\u200b") }),
       make("b", { text: score.value === null ? "–" : short(score.value) }),
       track,
       make("span", { class: "note", text: [interval, chance].filter(Boolean).join(" · ") }),
@@ -34,6 +34,10 @@ function scores() {
     panel.hidden = !state.run.scores.length;
     replace(list, ...state.run.scores.map(line));
   });
-  const panel = section("Scores", "A dot for the value, a bar for its 95 % interval, a line for what shuffled codes would get.", list);
+  const panel = section(
+    "Scores",
+    "A dot for the value, a bar for its 95 % interval, a line for what shuffled codes would get.",
+    list,
+  );
   return panel;
 }

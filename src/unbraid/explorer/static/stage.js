@@ -79,8 +79,13 @@ function drawnInAdvance(run, large) {
 function drawBars(parent, values, reference) {
   const before = reference ?? values;
   const change = Array.from(values, (value, i) => Math.abs(value - before[i]));
-  const order = change.map((_, i) => i).sort((a, b) => change[b] - change[a] || Math.abs(values[b] - 0.5) - Math.abs(values[a] - 0.5));
-  const reach = Math.max(0.1, ...order.slice(0, BARS).map((i) => Math.max(Math.abs(values[i] - 0.5), Math.abs(before[i] - 0.5))));
+  const order = change
+    .map((_, i) => i)
+    .sort((a, b) => change[b] - change[a] || Math.abs(values[b] - 0.5) - Math.abs(values[a] - 0.5));
+  const reach = Math.max(
+    0.1,
+    ...order.slice(0, BARS).map((i) => Math.max(Math.abs(values[i] - 0.5), Math.abs(before[i] - 0.5))),
+  );
   const at = (value) => 50 + (50 * (value - 0.5)) / reach;
   const rows = order.slice(0, BARS).map((i) => {
     const [low, high] = [Math.min(values[i], before[i]), Math.max(values[i], before[i])];
@@ -118,13 +123,21 @@ function gallery() {
         return each;
       }),
     );
-  const more = button("More", () => {
-    first = (first + count) % content.count;
-    draw();
-  }, "other images of the sample");
+  const more = button(
+    "More",
+    () => {
+      first = (first + count) % content.count;
+      draw();
+    },
+    "other images of the sample",
+  );
   const accepted = content.features ? ".txt,.csv" : "image/*";
   const file = make("input", { type: "file", accept: accepted, hidden: true, onchange: () => take(file.files[0]) });
-  const own = button(content.features ? "Your own row" : "Your own picture", () => file.click(), "or drop it, or paste it");
+  const own = button(
+    content.features ? "Your own row" : "Your own picture",
+    () => file.click(),
+    "or drop it, or paste it",
+  );
   const message = make("p", { class: "note", role: "status" });
 
   async function take(given) {
