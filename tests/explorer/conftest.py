@@ -62,14 +62,20 @@ def _check(address: str, path: Path, faults: list[str]) -> None:
 def settle(page: Any) -> None:
     """Waits until the page has drawn all that it was asked for."""
     page.wait_for_selector("html[data-ready]", state="attached")
-    page.wait_for_timeout(300)  # some things are drawn, and the address is kept, a little later
+    page.wait_for_timeout(220)  # some things are drawn, and the address is kept, a little later
     page.wait_for_selector("html[data-idle=true]", state="attached")
     page.wait_for_timeout(30)
 
 
-def trained(folder: Path, name: str, *, steps: int = 150, **arguments: Any) -> Run:
-    """A run of a method on the squares, encoded and scored."""
+def alone() -> Squares:
+    """The squares without their background."""
     table = Squares()
+    table.background = None
+    return table
+
+
+def trained(folder: Path, name: str, table: Squares, *, steps: int = 300, **arguments: Any) -> Run:
+    """A run of a method on the squares, encoded and scored."""
     method = build(name, table, **arguments)
     run = fit(method, table, steps=steps, batch=32, out=str(folder), show=False)
     represent(run, method, table, points=300)
@@ -79,10 +85,10 @@ def trained(folder: Path, name: str, *, steps: int = 150, **arguments: Any) -> R
 
 @pytest.fixture(scope="session")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
-    return trained(tmp_path_factory.mktemp("runs"), "ada_gvae", width=8, lr=3e-3)
+    return trained(tmp_path_factory.mktemp("runs"), "ada_gvae", alone(), width=8, lr=3e-3)
 
 
 @pytest.fixture(scope="session")
 def written(run: Run) -> Path:
     """The explorer of that run, with full precision."""
-    return explore(run, data=Squares(), images=80, bits=32)
+    return explore(run, data=alone(), images=80, bits=32)

@@ -65,7 +65,8 @@ class Sample:
 def draw_sample(source: Source, count: int) -> Sample:
     """The first rows that the run was encoded for, which are a random draw."""
     codes = read_codes(source.run)
-    others = codes.background.rows if codes.background is not None else codes.rows[:0]
+    has_background = codes.background is not None and source.background is not None
+    others = codes.background.rows if has_background else codes.rows[:0]  # type: ignore[union-attr]
     share = min(len(others), round(BACKGROUND * count))
     return Sample(codes.rows[: count - share], others[:share])
 

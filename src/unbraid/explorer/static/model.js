@@ -11,6 +11,7 @@ class Model {
     this.waiting = [];
     this.asked = null;
     this.took = 0;
+    this.next();
   }
 
   /** The output of a network. A question replaces one with the same key that still waits, which is answered by null. */
