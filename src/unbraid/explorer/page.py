@@ -38,8 +38,8 @@ IMAGES = 500  # of the sample
 STATIC = Path(__file__).parent / "static"
 WORKER = ("arrays", "layers", "worker")  # what runs beside the page, and what is in the page, in this order
 SCRIPTS = (
-    *("arrays", "elements", "pictures", "gif", "model", "state", "stage", "controls", "grid"),
-    *("map", "exchange", "heat", "scores", "compare", "main"),
+    *("arrays", "elements", "pictures", "gif", "model", "state", "stage", "controls", "grid", "save"),
+    *("map", "neighbours", "exchange", "heat", "scores", "compare", "main"),
 )
 FRAMES, FRAMED, SWEPT = 11, 4, 16  # frames of a drawn traversal; images and latents that have them
 DIFFERS = "runs are shown side by side on the same images"

@@ -52,8 +52,16 @@ function sharp(canvas, width, height) {
 }
 
 const themed = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+/** A name that may be broken after its underscores. */
+const soft = (name) => name.replaceAll("_", "_\u200b");
 const percent = (share) => `${Math.round(100 * share)} %`;
 const short = (number) => (Math.abs(number) >= 100 ? number.toFixed(0) : number.toFixed(2));
+
+/** Draws again when the size of an element or the colours change. */
+function redrawn(element, draw) {
+  new ResizeObserver(draw).observe(element);
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
+}
 
 /** A card beside the pointer that says what lies below it. */
 const tip = {

@@ -5,7 +5,7 @@ let exchangeWith = () => {};
 
 function exchange() {
   const table = make("div", { class: "exchange", id: "exchange" });
-  const other = make("button", { type: "button", title: "another image" });
+  const other = make("button", { type: "button", title: `another ${sampled}` });
   let index = Math.min(1, content.count - 1);
 
   /** What is exchanged: the finest parts that there are, or the strongest latents of an undivided code. */
@@ -46,18 +46,17 @@ function exchange() {
     const theirs = codeOf(run, index);
     replace(other, thumb(index));
     const cell = (code, key) => {
-      const canvas = picture(key);
+      const canvas = decoded(place, code, `exchange ${key}`);
       canvas.title = "take this code";
       canvas.addEventListener("click", () => state.setCode(code));
-      model.decode(place, code, `exchange ${key}`).then((values) => values && paint(canvas, values));
       return canvas;
     };
-    const first = make("div", { class: "column" }, make("span", { text: "image" }), shownStart(), other);
+    const first = make("div", { class: "column" }, make("span", { text: sampled }), shownStart(), other);
     const rest = columns(run, state.code, theirs).map(({ head, codes }) =>
       make(
         "div",
         { class: "column", "data-head": head },
-        make("span", { text: head }),
+        make("span", { text: soft(head) }),
         ...codes.map((code, i) => cell(code, `${head} ${i}`)),
       ),
     );
@@ -77,7 +76,8 @@ function exchange() {
     timer = setTimeout(draw, 120);
   });
   const note =
-    "The present code, and that of a second image, with one part taken from the other. Click the second image for another one, or hold Shift and click on the map.";
+    `The present code, and that of a second ${sampled}, with one part taken from the other. ` +
+    `Click the second ${sampled} for another one, or hold Shift and click on the map.`;
   const panel = section("Exchange", note, table);
   return panel;
 }

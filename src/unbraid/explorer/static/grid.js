@@ -1,4 +1,4 @@
-/* Two latents at once: a grid of pictures; and what can be saved. */
+/* Two latents at once: a grid of pictures. */
 
 const SIDE = 7;
 
@@ -9,47 +9,31 @@ function grid() {
   let axes = [];
 
   function build() {
-    const latents = activeLatents(state.run);
-    const find = (name, other) => latents.find((latent) => latent.name === state.options[name]) ?? other;
-    axes = [find("across", latents[0]), find("down", latents[1] ?? latents[0])];
-    const options = latents.map((latent) => [latent.name, title(state.run, latent)]);
-    const pick = (name) => (value) => {
-      state.choose(name, value);
-      build();
-      draw();
-    };
-    replace(
-      choices,
-      choice("across", options, axes[0].name, pick("across")),
-      choice("down", options, axes[1].name, pick("down")),
-    );
+    axes = [latentChoice("across", 0), latentChoice("down", 1)];
+    replace(choices, ...axes.map(({ element }) => element));
   }
-
-  const value = (axis, place) => axis.low + ((axis.high - axis.low) * place) / (SIDE - 1);
 
   function codeAt(row, column) {
     const code = state.code.slice();
-    code[axes[1].column] = value(axes[1], row);
-    code[axes[0].column] = value(axes[0], column);
+    [column, row].forEach((place, i) => {
+      const { latent } = axes[i];
+      code[latent.column] = latent.low + ((latent.high - latent.low) * place) / (SIDE - 1);
+    });
     return code;
   }
 
-  async function draw() {
+  function draw() {
     box.hidden = state.view !== "grid" || !state.run.decodes;
     document.body.classList.toggle("grid", !box.hidden);
     model.forget("grid");
     if (box.hidden) return;
     const [height, width] = pictureSize();
     Object.assign(canvas, { width: SIDE * width, height: SIDE * height });
-    const cells = Array.from({ length: SIDE * SIDE }, (_, i) => i);
-    await Promise.all(
-      cells.map(async (i) => {
-        const [row, column] = [Math.floor(i / SIDE), i % SIDE];
-        const values = await model.decode(state.place, codeAt(row, column), `grid ${i}`);
-        if (values) canvas.getContext("2d").putImageData(pixels(values), column * width, row * height);
-      }),
-    );
-    canvas.dataset.drawn = Number(canvas.dataset.drawn ?? 0) + 1;
+    for (let i = 0; i < SIDE * SIDE; i++) {
+      const [row, column] = [Math.floor(i / SIDE), i % SIDE];
+      const show = (values) => canvas.getContext("2d").putImageData(pixels(values), column * width, row * height);
+      model.decode(state.place, codeAt(row, column), `grid ${i}`).then((values) => values && show(values));
+    }
   }
 
   canvas.addEventListener("click", (event) => {
@@ -58,73 +42,8 @@ function grid() {
     state.setCode(codeAt(at(event.clientY - top, height), at(event.clientX - left, width)));
   });
   state.listen((changed) => {
-    if (changed.has("run")) build();
+    if (changed.has("run") || changed.has("options")) build();
     draw();
   });
   return box;
-}
-
-/** A latent's name with the factor that it knows best. */
-function title(run, latent) {
-  return run.heat && latent.factor !== null ? `${latent.name} · ${run.heat.factors[latent.factor]}` : latent.name;
-}
-
-function tools() {
-  const look = (view) => () => state.look(view);
-  const views = [button("Picture", look("picture")), button("Grid of two", look("grid"), "two latents at once (G)")];
-  const animation = button("Save GIF", saveGif, "the sweep of the latent that was moved last");
-  const still = button("Save PNG", savePng);
-  const link = button(
-    "Copy link",
-    async () => {
-      await navigator.clipboard.writeText(`${location.href.split("#")[0]}#${permalink()}`);
-      link.textContent = "Copied";
-      setTimeout(() => (link.textContent = "Copy link"), 1500);
-    },
-    "a link to what the page shows now",
-  );
-  const segments = make("div", { class: "segments" }, ...views);
-  state.listen(() => {
-    views.forEach((view, i) => view.setAttribute("aria-pressed", (state.view === "grid") === (i === 1)));
-    segments.hidden = !state.run.decodes;
-    animation.hidden = !state.run.decodes;
-    still.hidden = !state.run.decodes;
-  });
-  return make("div", { class: "tools" }, segments, make("div", { class: "buttons" }, still, animation, link));
-}
-
-/** Pixels enlarged by a whole number, to about 512 on a side. */
-function enlarged(source) {
-  const times = Math.max(1, Math.floor(512 / Math.max(source.width, source.height)));
-  const canvas = new OffscreenCanvas(source.width * times, source.height * times);
-  const context = canvas.getContext("2d", { willReadFrequently: true });
-  context.imageSmoothingEnabled = false;
-  context.drawImage(source, 0, 0, canvas.width, canvas.height);
-  return canvas;
-}
-
-function save(blob, name) {
-  const link = make("a", { href: URL.createObjectURL(blob), download: name });
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 10000);
-}
-
-async function savePng() {
-  let source = document.getElementById("grid");
-  if (state.view !== "grid") source = paint(picture(""), await model.decode(state.place, state.code, "save"));
-  save(await enlarged(source).convertToBlob({ type: "image/png" }), `${content.title.replaceAll(/\W+/g, "-")}.png`);
-}
-
-const FRAMES = 24;
-async function saveGif() {
-  const column = focused();
-  const { low, high, name } = state.run.latents[column];
-  const frames = [];
-  for (let i = 0; i < FRAMES; i++) {
-    const code = state.code.slice();
-    code[column] = low + ((high - low) * (1 - Math.cos((2 * Math.PI * i) / FRAMES))) / 2;
-    const drawn = enlarged(paint(picture(""), await model.decode(state.place, code, `gif ${i}`)));
-    frames.push(drawn.getContext("2d").getImageData(0, 0, drawn.width, drawn.height));
-  }
-  save(gif(frames, 8), `${content.title.replaceAll(/\W+/g, "-")}-${name}.gif`);
 }

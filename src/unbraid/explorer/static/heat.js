@@ -14,12 +14,8 @@ function heat() {
       .map((row, i) => ({ ...row, carried: Math.max(...latentsOf(row.name).map((latent) => latent.carried)), i }))
       .sort((a, b) => b.carried - a.carried)
       .slice(0, 14);
-    const head = make(
-      "tr",
-      {},
-      make("th", {}),
-      ...run.heat.factors.map((name) => make("th", { scope: "col", text: name })),
-    );
+    const names = run.heat.factors.map((name) => make("th", { scope: "col", text: soft(name) }));
+    const head = make("tr", {}, make("th", {}), ...names);
     replace(table, make("thead", {}, head), make("tbody", {}, ...order.map(line)));
     const [row] = order;
     pick(row, row.share.indexOf(Math.max(...row.share)));
@@ -42,8 +38,8 @@ function heat() {
 
   function pick(row, k) {
     chosen = { row, k };
-    for (const cell of table.querySelectorAll("td"))
-      cell.classList.toggle("chosen", cell.dataset.cell === `${row.name} ${k}`);
+    table.querySelector(".chosen")?.classList.remove("chosen");
+    table.querySelector(`td[data-cell="${row.name} ${k}"]`).classList.add("chosen");
     const name = state.run.heat.factors[k];
     caption.textContent = `${row.name} knows ${percent(row.share[k])} of ${name}: ${short(row.nats[k])} nats`;
     draw();
@@ -58,24 +54,18 @@ function heat() {
     const [width, height] = [plot.clientWidth, 230];
     const context = sharp(plot, width, height);
     const colors = colorsOf(factor);
-    const known = [...new Set(factor.values.filter((value) => value !== null))].sort((a, b) => a - b);
-    const [least, most] = [known[0], known[known.length - 1]];
+    const { known, least, most } = colors;
+    const beside = known.length <= 20;
     const slot = (width - 70) / Math.max(1, known.length);
+    const across = (value, i) => {
+      if (!beside) return ((value - least) / (most - least)) * (width - 70);
+      return (known.indexOf(value) + 0.5 + (((i * 0.618) % 1) - 0.5) * Math.min(0.7, 40 / slot)) * slot;
+    };
+    context.globalAlpha = 0.7;
     factor.values.forEach((value, i) => {
       if (value === null) return;
-      const spread = known.length <= 20 ? (((i * 0.618) % 1) - 0.5) * Math.min(slot * 0.7, 40) : 0;
-      const x =
-        50 +
-        (known.length <= 20
-          ? (known.indexOf(value) + 0.5) * slot + spread
-          : ((value - least) / (most - least)) * (width - 70));
-      const y =
-        12 + ((latent.high - run.values[i * run.width + latent.column]) / (latent.high - latent.low)) * (height - 48);
-      context.globalAlpha = 0.7;
-      context.fillStyle = colors.of(value);
-      context.beginPath();
-      context.arc(x, y, 2.6, 0, 7);
-      context.fill();
+      const fallen = (latent.high - run.values[i * run.width + latent.column]) / (latent.high - latent.low);
+      dot(context, 50 + across(value, i), 12 + fallen * (height - 48), 2.6, colors.of(value));
     });
     context.globalAlpha = 1;
     context.fillStyle = themed("--muted");
@@ -94,8 +84,7 @@ function heat() {
     plot.dataset.shows = `${latent.name} ${factor.name}`;
   }
 
-  new ResizeObserver(draw).observe(plot);
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
+  redrawn(plot, draw);
   state.listen((changed) => changed.has("run") && build());
   const note =
     "Mutual information of latents (rows, the strongest first) and factors, in per cent of the factor's entropy.";

@@ -1,41 +1,30 @@
-/* The codes of the sample on a plane, and the neighbours of the code in the space of one part of it. */
+/* The codes of the sample on a plane. */
 
-const KINDS = [
-  "#3b6fd4",
-  "#e0803a",
-  "#3d9a68",
-  "#c94f5d",
-  "#8a63c9",
-  "#8c6d55",
-  "#d477b0",
-  "#7a8590",
-  "#b5a426",
-  "#35a7b5",
-  "#5b8c2a",
-  "#a33d8f",
-];
-const RAMP = [
-  [68, 59, 132],
-  [48, 103, 142],
-  [33, 145, 140],
-  [83, 197, 105],
-  [240, 220, 60],
-];
+const KINDS = "#3b6fd4 #e0803a #3d9a68 #c94f5d #8a63c9 #8c6d55 #d477b0 #7a8590 #b5a426 #35a7b5 #5b8c2a #a33d8f".split(
+  " ",
+);
+const RAMP = "#443b84 #30678e #21918c #53c569 #f0dc3c".split(" ");
 
-/** The colour of each value of a factor: one of their own for up to twelve, else a ramp. */
+/** The known values of a factor, and the colour of each: one of its own for up to twelve, else a place on a ramp. */
 function colorsOf(factor) {
   const known = [...new Set(factor.values.filter((value) => value !== null))].sort((a, b) => a - b);
   const [least, most] = [known[0], known[known.length - 1]];
-  if (known.length <= KINDS.length && known.every(Number.isInteger)) {
-    return { known, of: (value) => (value === null ? themed("--faint") : KINDS[known.indexOf(value)]) };
-  }
-  const of = (value) => {
-    if (value === null) return themed("--faint");
+  const unknown = themed("--faint");
+  const kinds = known.length <= KINDS.length && known.every(Number.isInteger);
+  const ramp = (value) => {
     const place = ((value - least) / (most - least)) * (RAMP.length - 1);
-    const [from, to] = [RAMP[Math.floor(place)], RAMP[Math.ceil(place)]];
-    return `rgb(${from.map((start, i) => Math.round(start + (to[i] - start) * (place % 1))).join(" ")})`;
+    return `color-mix(in srgb, ${RAMP[Math.ceil(place)]} ${100 * (place % 1)}%, ${RAMP[Math.floor(place)]})`;
   };
-  return { known: null, least, most, of };
+  const colors = new Map(known.map((value, i) => [value, kinds ? KINDS[i] : ramp(value)]));
+  return { known, kinds, least, most, of: (value) => colors.get(value) ?? unknown };
+}
+
+/** A filled circle. */
+function dot(context, x, y, radius, color) {
+  context.fillStyle = color;
+  context.beginPath();
+  context.arc(x, y, radius, 0, 7);
+  context.fill();
 }
 
 function codeMap() {
@@ -44,6 +33,7 @@ function codeMap() {
   const legend = make("div", { class: "legend" });
   let points = [];
   let project = null; // a code to the plane, where that is possible
+  let factor = null;
 
   function build() {
     const { run } = state;
@@ -51,105 +41,55 @@ function codeMap() {
       ...(tsne ? [[`tsne ${part}`, `t-SNE of ${part}`]] : []),
       [`pca ${part}`, `PCA of ${part}`],
     ]);
-    const options = [...planes, ["two", "two latents"]];
-    const known = options.some(([name]) => name === state.options.plane);
-    const plane = known ? state.options.plane : options[0][0];
-    const latents = activeLatents(run).slice(0, 40);
-    const find = (name, other) => latents.find((latent) => latent.name === state.options[name]) ?? other;
-    const [x, y] = [find("x", latents[0]), find("y", latents[1] ?? latents[0])];
-    const names = latents.map((latent) => [latent.name, title(run, latent)]);
-    const color = content.factors.some((factor) => factor.name === state.options.color)
-      ? state.options.color
-      : bestColor();
-    const pick = (name) => (value) => {
-      state.choose(name, value);
-      build();
-      draw();
-    };
-    replace(
-      choices,
-      choice("plane", options, plane, pick("plane")),
-      plane === "two" ? choice("x", names, x.name, pick("x")) : null,
-      plane === "two" ? choice("y", names, y.name, pick("y")) : null,
-      content.factors.length
-        ? choice(
-            "colour",
-            content.factors.map(({ name }) => [name, name]),
-            color,
-            pick("color"),
-          )
-        : null,
-    );
-    place(run, plane, x, y);
-    canvas.factor = content.factors.find((factor) => factor.name === color);
-    canvas.colors = canvas.factor && colorsOf(canvas.factor);
-    drawLegend();
+    const plane = keptChoice("plane", "plane", [...planes, ["two", "two latents"]]);
+    const two = plane.value === "two" ? [latentChoice("x", 0), latentChoice("y", 1)] : [];
+    const names = content.factors.map(({ name }) => [name, name]);
+    const known = run.heat?.factors[activeLatents(run)[0].factor];
+    const color = names.length ? keptChoice("colour", "color", names, known) : null;
+    replace(choices, plane.element, ...two.map((each) => each.element), color?.element);
+    place(run, plane.value, ...two.map((each) => each.latent.column));
+    factor = content.factors.find(({ name }) => name === color?.value) ?? null;
+    replace(legend, ...(factor ? legendOf(factor) : []));
   }
-
-  const bestColor = () =>
-    (
-      content.factors.find(({ name }) => name === state.run.heat?.factors[activeLatents(state.run)[0].factor]) ??
-      content.factors[0]
-    )?.name;
 
   function place(run, plane, x, y) {
     const [kind, part] = plane.split(" ");
-    const found = run.planes.find((each) => each.part === part);
+    const { axes, mean, tsne } = run.planes.find((each) => each.part === part) ?? {};
     const columns = run.parts.find((each) => each.name === part)?.columns;
-    if (kind === "two") project = (code) => [code[x.column], code[y.column]];
-    else if (kind === "pca")
-      project = (code) =>
-        found.axes.map((axis) => axis.reduce((sum, a, i) => sum + a * (code[columns[i]] - found.mean[i]), 0));
-    else project = null;
-    const flat = project ? null : numbersOf(found.tsne);
-    points = Array.from({ length: content.count }, (_, i) =>
-      project ? project(codeOf(run, i)) : [flat[2 * i], flat[2 * i + 1]],
-    );
+    const along = (code) => (axis) => axis.reduce((sum, a, i) => sum + a * (code[columns[i]] - mean[i]), 0);
+    project = { two: (code) => [code[x], code[y]], pca: (code) => axes.map(along(code)), tsne: null }[kind];
+    const flat = project ? null : numbersOf(tsne);
+    const images = Array.from({ length: content.count }, (_, i) => i);
+    points = images.map((i) => (project ? project(codeOf(run, i)) : [flat[2 * i], flat[2 * i + 1]]));
   }
 
-  function drawLegend() {
-    const { factor, colors } = canvas;
-    if (!factor) return replace(legend);
-    const dot = (value) => {
-      const mark = make("i", {});
-      mark.style.background = colors.of(value);
-      return make("span", {}, mark, valueName(factor, value));
-    };
-    if (colors.known) return replace(legend, ...colors.known.map(dot));
-    const ramp = make("i", { class: "ramp" });
-    ramp.style.background = `linear-gradient(to right, ${RAMP.map((c) => `rgb(${c.join(" ")})`).join(", ")})`;
-    return replace(legend, make("span", {}, valueName(factor, colors.least), ramp, valueName(factor, colors.most)));
-  }
-
+  /** From the plane to the canvas. */
   function scaled() {
-    const [width, height] = [canvas.clientWidth, canvas.clientHeight || 380];
+    const [width, height] = [canvas.clientWidth, canvas.clientHeight];
     const span = (axis) => {
       const values = points.map((point) => point[axis]);
       const [low, high] = [Math.min(...values), Math.max(...values)];
       return [low, high - low || 1];
     };
-    const [[left, across], [top, down]] = [span(0), span(1)];
-    return ([x, y]) => [16 + ((x - left) / across) * (width - 32), height - 16 - ((y - top) / down) * (height - 32)];
+    const [[left, across], [bottom, up]] = [span(0), span(1)];
+    return ([x, y]) => [16 + ((x - left) / across) * (width - 32), height - 16 - ((y - bottom) / up) * (height - 32)];
   }
 
   function draw() {
     if (!canvas.clientWidth) return;
     const context = sharp(canvas, canvas.clientWidth, Math.min(440, Math.max(280, canvas.clientWidth * 0.7)));
     const to = scaled();
+    const colors = factor ? colorsOf(factor) : null;
+    const [plain, ink] = [themed("--accent"), themed("--ink")];
+    const radius = content.count > 150 ? 3.2 : 4.5;
     context.globalAlpha = 0.85;
-    points.forEach((point, i) => {
-      const [x, y] = to(point);
-      context.fillStyle = canvas.factor ? canvas.colors.of(canvas.factor.values[i]) : themed("--accent");
-      context.beginPath();
-      context.arc(x, y, content.count > 150 ? 3.2 : 4.5, 0, 7);
-      context.fill();
-    });
+    points.forEach((point, i) => dot(context, ...to(point), radius, colors ? colors.of(factor.values[i]) : plain));
     context.globalAlpha = 1;
-    const ring = (point, radius) => {
-      context.strokeStyle = themed("--ink");
-      context.lineWidth = 2;
+    context.lineWidth = 2;
+    context.strokeStyle = ink;
+    const ring = (point, size) => {
       context.beginPath();
-      context.arc(...to(point), radius, 0, 7);
+      context.arc(...to(point), size, 0, 7);
       context.stroke();
     };
     if (state.start !== null) ring(points[state.start], 8);
@@ -157,16 +97,16 @@ function codeMap() {
     canvas.place = (index) => to(points[index]);
   }
 
+  /** The image whose point is nearest to the pointer, if one is near. */
   function under(event) {
     const box = canvas.getBoundingClientRect();
     const to = scaled();
-    let [best, least] = [null, 18 ** 2];
-    points.forEach((point, i) => {
+    const away = points.map((point) => {
       const [x, y] = to(point);
-      const distance = (x - event.clientX + box.left) ** 2 + (y - event.clientY + box.top) ** 2;
-      if (distance < least) [best, least] = [i, distance];
+      return Math.hypot(x - event.clientX + box.left, y - event.clientY + box.top);
     });
-    return best;
+    const least = Math.min(...away);
+    return least < 18 ? away.indexOf(least) : null;
   }
 
   canvas.addEventListener("mousemove", (event) => {
@@ -182,73 +122,25 @@ function codeMap() {
     if (event.shiftKey) exchangeWith(index);
     else state.begin(index);
   });
-  new ResizeObserver(draw).observe(canvas);
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
+  redrawn(canvas, draw);
   state.listen((changed) => {
-    if (changed.has("run")) build();
+    if (changed.has("run") || changed.has("options")) build();
     draw();
   });
-  return section(
-    "Map",
-    "Each point is an image of the sample. Point at one to see it, click to start from it.",
-    choices,
-    canvas,
-    legend,
-  );
+  const note = `Each point is one ${sampled} of the sample. Point at one to see it, click to start from it.`;
+  return section("Map", note, choices, canvas, legend);
 }
 
-const NEIGHBOURS = 12;
-
-function neighbours() {
-  const choices = make("div", { class: "choices" });
-  const found = make("div", { class: "neighbours", id: "neighbours" });
-  let columns = [];
-
-  function build() {
-    const { run } = state;
-    const latents = activeLatents(run).slice(0, 40);
-    const spaces = [...run.parts, ...latents.map((latent) => ({ name: latent.name, columns: [latent.column] }))];
-    const chosen = spaces.find((space) => space.name === state.options.space) ?? spaces[0];
-    columns = chosen.columns;
-    const option = (name, text) => [name, text];
-    const groups = [
-      { group: "parts", options: run.parts.map(({ name, whole }) => option(name, whole ? `all of ${name}` : name)) },
-      { group: "latents", options: latents.map((latent) => option(latent.name, title(run, latent))) },
-    ];
-    const pick = (value) => {
-      state.choose("space", value);
-      build();
-      draw();
-    };
-    replace(choices, choice("alike in", groups, chosen.name, pick));
+function legendOf(factor) {
+  const colors = colorsOf(factor);
+  const swatch = (background, kind) => {
+    const mark = make("i", { class: kind });
+    mark.style.background = background;
+    return mark;
+  };
+  if (colors.kinds) {
+    return colors.known.map((value) => make("span", {}, swatch(colors.of(value)), valueName(factor, value)));
   }
-
-  function draw() {
-    const { run, code } = state;
-    const distances = Array.from({ length: content.count }, (_, i) => {
-      const first = i * run.width;
-      return [columns.reduce((sum, column) => sum + (run.values[first + column] - code[column]) ** 2, 0), i];
-    });
-    distances.sort((a, b) => a[0] - b[0]);
-    const nearest = distances.filter(([, i]) => i !== state.start).slice(0, NEIGHBOURS);
-    replace(
-      found,
-      ...nearest.map(([distance, i]) => {
-        const each = make("button", { type: "button", "data-index": i, onclick: () => state.begin(i) }, thumb(i));
-        each.title = `${content.names[i]}, at a distance of ${short(Math.sqrt(distance))}`;
-        return each;
-      }),
-    );
-  }
-
-  state.listen((changed) => {
-    if (changed.has("run")) build();
-    if (changed.has("code") || changed.has("run")) draw();
-  });
-  return section(
-    "Neighbours",
-    "Images whose codes lie nearest to the present one, in one part of the code alone.",
-    choices,
-    found,
-  );
+  const ramp = swatch(`linear-gradient(to right, ${RAMP.join(", ")})`, "ramp");
+  return [make("span", {}, valueName(factor, colors.least), ramp, valueName(factor, colors.most))];
 }

@@ -22,7 +22,7 @@ function scores() {
     return make(
       "div",
       { class: "score", title: [score.meaning, ...score.warnings].filter(Boolean).join("\n") },
-      make("span", { class: "name", text: score.name.replaceAll("_", "_\u200b") }),
+      make("span", { class: "name", text: soft(score.name) }),
       make("b", { text: score.value === null ? "–" : short(score.value) }),
       track,
       make("span", { class: "note", text: [interval, chance].filter(Boolean).join(" · ") }),

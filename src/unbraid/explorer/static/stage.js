@@ -7,7 +7,7 @@ function stage() {
   const original = make("span", { class: "slot" });
   const rebuilt = picture("reconstruction");
   const caption = make("p", { class: "caption" });
-  const frame = make("div", { class: "frame" }, content.features ? bars : large);
+  const frame = make("div", { class: "frame" });
   const pair = make(
     "div",
     { class: "pair" },
@@ -17,24 +17,24 @@ function stage() {
   let reference = null;
 
   async function drawRebuilt() {
-    const run = state.run;
-    pair.lastChild.hidden = !run.decodes;
-    if (!run.decodes) return;
+    pair.lastChild.hidden = !state.run.decodes;
+    if (!state.run.decodes) return;
     reference = await model.decode(state.place, state.base, "rebuilt");
     if (reference) paint(rebuilt, reference);
   }
 
   async function drawLarge() {
-    const run = state.run;
-    frame.hidden = !run.draws && state.own === null && state.start === null;
-    if (run.decodes) {
-      const values = await model.decode(state.place, state.code, "picture");
-      if (!values) return;
-      if (content.features) drawBars(bars, values, reference);
-      else paint(large, values);
-      frame.dataset.drawn = Number(frame.dataset.drawn ?? 0) + 1;
-    } else if (run.frames) replace(frame, drawnInAdvance(run, large));
-    else replace(frame, shownStart());
+    const { run } = state;
+    if (!run.decodes) {
+      replace(frame, run.frames ? drawnInAdvance(run) : shownStart());
+      return;
+    }
+    const shown = content.features ? bars : large;
+    if (frame.firstChild !== shown) replace(frame, shown);
+    const values = await model.decode(state.place, state.code, "picture");
+    if (!values) return;
+    if (content.features) drawBars(bars, values, reference);
+    else paint(large, values);
   }
 
   function drawStart() {
@@ -59,9 +59,9 @@ function shownStart() {
 }
 
 /** Of a decoder that the page cannot run: the frame nearest to the latent that was moved last. */
-function drawnInAdvance(run, large) {
+function drawnInAdvance(run) {
   const { frames } = run;
-  if (state.start === null || state.start >= frames.images) return large;
+  if (state.start === null || state.start >= frames.images) return shownStart();
   const each = 1 + frames.count * frames.columns.length;
   const place = frames.columns.indexOf(state.focus);
   let frame = 0;
@@ -107,37 +107,30 @@ function drawBars(parent, values, reference) {
 }
 const BARS = 18;
 
+/** An image of the sample that the page starts from when it is clicked. */
+function startButton(index) {
+  const onclick = () => state.begin(index);
+  const pressed = String(state.start === index);
+  const attributes = { type: "button", title: content.names[index], "data-index": index, "aria-pressed": pressed };
+  return make("button", { ...attributes, onclick }, thumb(index));
+}
+
 /** Images of the sample to start from, and a way in for the user's own. */
 function gallery() {
   const strip = make("div", { class: "strip" });
   const count = Math.min(content.count, 16);
   let first = 0;
   const draw = () =>
-    replace(
-      strip,
-      ...Array.from({ length: count }, (_, i) => {
-        const index = (first + i) % content.count;
-        const each = make("button", { type: "button", title: content.names[index], onclick: () => state.begin(index) });
-        each.append(thumb(index));
-        each.setAttribute("aria-pressed", state.start === index);
-        return each;
-      }),
-    );
-  const more = button(
-    "More",
-    () => {
-      first = (first + count) % content.count;
-      draw();
-    },
-    "other images of the sample",
-  );
+    replace(strip, ...Array.from({ length: count }, (_, i) => startButton((first + i) % content.count)));
+  const turn = () => {
+    first = (first + count) % content.count;
+    draw();
+  };
+  const more = button("More", turn, "other images of the sample");
   const accepted = content.features ? ".txt,.csv" : "image/*";
   const file = make("input", { type: "file", accept: accepted, hidden: true, onchange: () => take(file.files[0]) });
-  const own = button(
-    content.features ? "Your own row" : "Your own picture",
-    () => file.click(),
-    "or drop it, or paste it",
-  );
+  const kind = content.features ? "Your own row" : "Your own picture";
+  const own = button(kind, () => file.click(), "or drop it, or paste it");
   const message = make("p", { class: "note", role: "status" });
 
   async function take(given) {

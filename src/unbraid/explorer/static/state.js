@@ -8,7 +8,9 @@ for (const run of content.runs) {
   run.encodes = Boolean(run.networks.encoder);
   run.draws = run.decodes || Boolean(run.frames);
 }
+const sampled = content.features ? "row" : "image"; // what the sample consists of
 const model = new Model(content.runs);
+const OFFERED = 40; // latents that choices offer
 
 /** The code of an image of the sample. */
 const codeOf = (run, index) => run.values.slice(index * run.width, (index + 1) * run.width);
@@ -40,7 +42,7 @@ const state = {
     return this.codes[this.place];
   },
 
-  /** Calls back with what has changed: "start", "code", "run" or "view". */
+  /** Calls back with what has changed: "start", "code", "run", "view" or "options". */
   listen(listener) {
     this.listeners.push(listener);
   },
@@ -96,15 +98,39 @@ const state = {
     this.view = view;
     this.tell("view");
   },
-
-  choose(name, value) {
-    this.options[name] = value;
-    keepPermalink();
-  },
 };
 
-/** The column of the latent to sweep: the one that was moved last, or the strongest. */
-const focused = () => state.focus ?? activeLatents(state.run)[0].column;
+/** A latent's name with the factor that it knows best. */
+function title(run, latent) {
+  return run.heat && latent.factor !== null ? `${latent.name} · ${run.heat.factors[latent.factor]}` : latent.name;
+}
+
+/** A choice that the address keeps; the first option is chosen unless another is, or `usual` is among them. */
+function keptChoice(label, name, options, usual) {
+  const values = options.flatMap((each) => (Array.isArray(each) ? [each] : each.options)).map(([value]) => value);
+  const value = [state.options[name], usual, values[0]].find((each) => values.includes(each));
+  const element = choice(label, options, value, (picked) => {
+    state.options[name] = picked;
+    state.tell("options");
+    document.querySelector(`select[aria-label="${label}"]`)?.focus();
+  });
+  return { value, element };
+}
+
+/** A choice among the strongest latents, of which the one at this place is usual. */
+function latentChoice(name, place) {
+  const latents = activeLatents(state.run).slice(0, OFFERED);
+  const options = latents.map((latent) => [latent.name, title(state.run, latent)]);
+  const { value, element } = keptChoice(name, name, options, latents[place]?.name);
+  return { latent: latents.find((latent) => latent.name === value), element };
+}
+
+/** A picture of what a run decodes a code to. */
+function decoded(place, code, key) {
+  const canvas = picture(key);
+  if (content.runs[place].decodes) model.decode(place, code, key).then((values) => values && paint(canvas, values));
+  return canvas;
+}
 
 let permalinkTimer = 0;
 function keepPermalink() {
