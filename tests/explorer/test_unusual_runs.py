@@ -235,7 +235,9 @@ def test_a_network_of_too_many_weights_is_not_carried(
 
 
 def test_a_page_of_64x64_images_has_3_mb_at_most(tmp_path: Path) -> None:
-    table = load_data("shapes3d", size=64)
+    noise = np.random.default_rng(0).integers(0, 256, (500, 64, 64, 3), dtype=np.uint8)  # as large as can be
+    np.save(tmp_path / "noise.npy", noise)
+    table = load_data("images", path=str(tmp_path / "noise.npy"))
     method = build("beta_vae", table)
     run = fit(method, table, steps=1, batch=2, out=str(tmp_path), show=False)
     represent(run, method, table, points=500)

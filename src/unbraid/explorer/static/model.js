@@ -10,7 +10,6 @@ class Model {
     });
     this.waiting = [];
     this.asked = null;
-    this.took = 0;
     this.next();
   }
 
@@ -44,7 +43,7 @@ class Model {
   answer({ output, took }) {
     const { resolve } = this.asked;
     this.asked = null;
-    this.took = took;
+    document.documentElement.dataset.took = took.toFixed(1);
     this.next();
     resolve(output);
   }
