@@ -57,7 +57,7 @@ def code_of(page: Any, run: Run, rows: list[int]) -> torch.Tensor:
 def encoded(run: Run, rows: list[int]) -> NDArray[np.float32]:
     with torch.no_grad():
         x = torch.from_numpy(Squares().images(np.array(rows))).float() / 255
-        return load_run(run.path).encode(x)["z"].numpy()  # type: ignore[no-any-return]
+        return load_run(run.path).encode(x)["z"].numpy()
 
 
 def torchs(method: Method[Any], **blocks: torch.Tensor) -> Picture:
@@ -170,8 +170,8 @@ def test_the_grid_moves_two_latents(opened: Opened, written: Path, run: Run, row
         assert np.abs(found.astype(int) - torchs(method, z=moved).astype(int)).max() <= 1
     box = page.locator("#grid").bounding_box()
     page.mouse.click(box["x"] + box["width"] * 5.5 / 7, box["y"] + box["height"] * 2.5 / 7)
-    found = code_of(page, run, rows)[0]
-    assert float(found[across]) == pytest.approx(
+    code = code_of(page, run, rows)
+    assert float(code[0, across]) == pytest.approx(
         latents[across]["low"] * 1 / 6 + latents[across]["high"] * 5 / 6, abs=1e-3
     )
 

@@ -121,7 +121,7 @@ def test_200_latents_do_not_fill_the_page(opened: Opened, tmp_path: Path) -> Non
 
 def test_names_are_never_read_as_html(opened: Opened, run: Run, tmp_path: Path) -> None:
     table = alone()
-    table.factors = tuple(replace(factor, name=f"{factor.name}{NASTY}") for factor in table.factors)
+    table.factors = tuple(replace(factor, name=f"{factor.name}{NASTY}") for factor in table.factors)  # type: ignore[assignment]
     table.label = table.factors[2].name
     table.class_names = (f"0{NASTY}", f"1{NASTY}", f"2{NASTY}")  # type: ignore[attr-defined]
     table.files = tuple(f"{i}{NASTY}" for i in range(len(table)))

@@ -134,7 +134,8 @@ def describe(source: Source, sample: Sample) -> Record:
     blocks, scores = shown_blocks(codes), source.run.scores()
     roles = {name: role for problem in problems_of(codes) for name, role in problem.roles.items()}
     here = sample_codes(source, sample, list(blocks))
-    heat, latents = heat_map(blocks, codes), []
+    heat = heat_map(blocks, codes)
+    latents: list[Record] = []
     for name, block in blocks.items():
         latents += _latents(name, block, len(latents), heat)
     parts = _parts(blocks)

@@ -21,11 +21,12 @@ from torch.fx.experimental.proxy_tensor import make_fx
 
 Bits = Literal[16, 32]
 Layer = dict[str, Any]
+Traced = Any  # a node of a graph, whose arguments may be anything
 LARGEST = 10_000_000  # weights of a network that a page carries
 LARGEST_INTEGER = 2**15 - 1  # of 16 bits
 SAME = {"view", "_unsafe_view", "reshape", "clone", "detach", "unsqueeze", "squeeze", "squeeze_", "alias", "contiguous"}
 POINTWISE = {"relu", "sigmoid", "tanh"}
-USUAL = (0, None, None, 1)  # dimension, start, stop and step of a slice
+USUAL: list[Any] = [0, None, None, 1]  # dimension, start, stop and step of a slice
 PAIRS = {"add": "add", "sub": "subtract", "mul": "multiply", "div": "divide"}
 
 
@@ -128,9 +129,9 @@ class _Reader:
         self.network.output = self.places[output]
         return self.network
 
-    def _call(self, node: fx.Node) -> None:
+    def _call(self, node: Traced) -> None:
         arguments, options = fx.map_arg((node.args, node.kwargs), lambda other: self.values[other])
-        self.values[node] = node.target(*arguments, **options)  # type: ignore[operator]
+        self.values[node] = node.target(*arguments, **options)
         name = getattr(node.target, "__name__", str(node.target)).partition(".")[0]
         of_shape_alone = name.startswith(("new_", "zeros_like", "ones_like"))
         if of_shape_alone or not any(other in self.places for other in node.all_input_nodes):
@@ -152,7 +153,7 @@ class _Reader:
             self.places[node] = self.network.add("constant", [], constant=self.values[node])
         return self.places[node]
 
-    def _add(self, node: fx.Node, kind: str, **details: Any) -> None:
+    def _add(self, node: Traced, kind: str, **details: Any) -> None:
         source = node.args[0] if kind != "linear" else details.pop("source")
         shapes = {"from": _shape(self.values[source]), "to": _shape(self.values[node])} if kind in SHAPED else {}
         self.places[node] = self.network.add(kind, [self._place(source)], **shapes, **details)
@@ -162,7 +163,7 @@ class _Reader:
             raise UnknownLayer("it has weights that depend on the input")
         return self.values[node] if isinstance(node, fx.Node) else node
 
-    def _getitem(self, node: fx.Node) -> None:
+    def _getitem(self, node: Traced) -> None:
         source, index = node.args
         if source in self.parts:
             start, stop = self.parts[source][index]
@@ -172,16 +173,16 @@ class _Reader:
         else:
             raise UnknownLayer("it uses statistics of a normalisation")
 
-    def _addmm(self, node: fx.Node) -> None:
+    def _addmm(self, node: Traced) -> None:
         bias, x, weight = node.args
         if node.kwargs:
             raise UnknownLayer("it has a scaled linear layer")
         self._add(node, "linear", source=x, weight=self._constant(weight).T, bias=self._constant(bias))
 
-    def _mm(self, node: fx.Node) -> None:
+    def _mm(self, node: Traced) -> None:
         self._add(node, "linear", source=node.args[0], weight=self._constant(node.args[1]).T)
 
-    def _convolution(self, node: fx.Node) -> None:
+    def _convolution(self, node: Traced) -> None:
         _, weight, bias, stride, padding, dilation, is_transposed, _, groups = node.args
         weight, bias = self._constant(weight), self._constant(bias)
         if groups != 1 or any(d != 1 for d in dilation) or weight.ndim != 4:
@@ -190,7 +191,7 @@ class _Reader:
         places = {"stride": list(stride), "padding": list(padding), "kernel": list(weight.shape[2:])}
         self._add(node, kind, weight=weight, bias=bias, **places)
 
-    def _native_group_norm(self, node: fx.Node) -> None:
+    def _native_group_norm(self, node: Traced) -> None:
         _, weight, bias, _, channels, _, groups, eps = node.args
         weight, bias = self._constant(weight), self._constant(bias)
         weight = torch.ones(channels) if weight is None else weight
@@ -199,7 +200,7 @@ class _Reader:
             "group_norm", [self._place(node.args[0])], weight=weight, bias=bias, groups=groups, eps=eps
         )
 
-    def _native_batch_norm(self, node: fx.Node) -> None:
+    def _native_batch_norm(self, node: Traced) -> None:
         _, weight, bias, mean, variance, training, _, eps = node.args
         if training:
             raise UnknownLayer("it normalises over the batch")
@@ -207,22 +208,22 @@ class _Reader:
         scale = (variance + eps).rsqrt() * (1 if weight is None else weight)
         self._add(node, "affine", weight=scale, bias=(0 if bias is None else bias) - mean * scale)
 
-    def _leaky_relu(self, node: fx.Node) -> None:
+    def _leaky_relu(self, node: Traced) -> None:
         self._add(node, "leaky_relu", slope=node.args[1] if len(node.args) > 1 else 0.01)
 
-    def _mean(self, node: fx.Node) -> None:
+    def _mean(self, node: Traced) -> None:
         shape = self.values[node.args[0]].shape
         if len(shape) != 4 or sorted(d % 4 for d in node.args[1]) != [2, 3]:
             raise UnknownLayer("it has a mean over other than the pixels")
         self._add(node, "mean")
 
-    def _as_strided_(self, node: fx.Node) -> None:
+    def _as_strided_(self, node: Traced) -> None:
         """The average pool ends with it, and only changes how the memory is described."""
         if self.values[node].shape[1] != math.prod(self.values[node].shape):
             raise UnknownLayer("it has the layer 'as_strided'")
         self.places[node] = self._place(node.args[0])
 
-    def _pair(self, node: fx.Node, kind: str) -> None:
+    def _pair(self, node: Traced, kind: str) -> None:
         if node.kwargs:
             raise UnknownLayer("it has a scaled sum")
         shape, (first, second) = self.values[node].shape, node.args
@@ -239,24 +240,24 @@ class _Reader:
             constant = None
         self.places[node] = self.network.add(kind, places, constant=constant)
 
-    def _split(self, node: fx.Node) -> None:
+    def _split(self, node: Traced) -> None:
         source, size, *rest = node.args
         total = self._flat(source, rest[0] if rest else node.kwargs.get("dim", 0))
         edges = [*range(0, total, size), total]
         self._cut(node, edges)
 
-    def _split_with_sizes(self, node: fx.Node) -> None:
+    def _split_with_sizes(self, node: Traced) -> None:
         source, sizes, *rest = node.args
         self._flat(source, rest[0] if rest else node.kwargs.get("dim", 0))
         self._cut(node, [0, *np.cumsum(sizes).tolist()])
 
-    def _cut(self, node: fx.Node, edges: list[int]) -> None:
+    def _cut(self, node: Traced, edges: list[int]) -> None:
         self.places[node] = self._place(node.args[0])
         self.parts[node] = list(pairwise(edges))
 
-    def _slice(self, node: fx.Node) -> None:
-        source, *given = node.args
-        dim, start, stop, step = (*given, *USUAL[len(given) :])
+    def _slice(self, node: Traced) -> None:
+        source, given = node.args[0], list(node.args[1:])
+        dim, start, stop, step = given + USUAL[len(given) :]
         if step != 1:
             raise UnknownLayer("it takes every other value")
         if self.values[node].shape == self.values[source].shape:
@@ -272,7 +273,7 @@ class _Reader:
             raise UnknownLayer("it cuts other than vectors")
         return int(shape[dim])
 
-    def _cat(self, node: fx.Node) -> None:
+    def _cat(self, node: Traced) -> None:
         parts, *rest = node.args
         dim = (rest[0] if rest else 0) % self.values[node].ndim
         if math.prod(self.values[node].shape[:dim]) != 1:
