@@ -69,7 +69,7 @@ def test_a_broken_mnist_is_not_replaced(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("table", [ColoredMNIST, RotationColoredMNIST], ids=lambda t: t.name)
 def test_a_shade_makes_test_grounds_of_the_sums_of_training_grounds(table: type[PaintedDigits]) -> None:
-    plain, shaded = table(), table(shade=0.5)  # type: ignore[call-arg]
+    plain, shaded = table(), table(shade=0.5)
     rows = np.arange(0, len(plain), 97)
     np.testing.assert_array_equal(plain.images(rows), shaded.images(rows))
     assert shaded.test is not None
