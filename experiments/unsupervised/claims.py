@@ -54,7 +54,7 @@ def record(found: Found) -> Record:
         command=found.command,
         seconds=sum(float(t[["seconds.train", "seconds.evaluate"]].sum().sum()) for t in (table, capacity)),
         claims=claims,
-        tables=tables(table, np.random.default_rng(0)),
+        tables=[*tables(table, np.random.default_rng(0)), over_steps(wide(collect(found.folders["curve"])))],
         pictures=draw(table, METRICS, found.pictures),
     )
 
@@ -273,3 +273,13 @@ def tables(table: pd.DataFrame, rng: np.random.Generator) -> list[Table]:
         spread = analyse.spread(table, metric, ["data", "objective"])
         found.append(Table(f"Spread of {metric}", list(spread.columns), spread.to_numpy().tolist()))
     return found
+
+
+def over_steps(table: pd.DataFrame) -> Table:
+    """Scores over the length of training, for one seed and one strength of each objective."""
+    scores = [m for m in ("mig", "dci", "factor_vae_score") if m in table]
+    rows = []
+    for (data, objective), part in table.sort_values("steps").groupby(["data", "objective"]):
+        cells = [", ".join(f"{v:.2f}" for v in part[m]) for m in scores]
+        rows.append([data, objective, ", ".join(f"{n:,}" for n in part["steps"]), *cells])
+    return Table("Over the length of training", ["data set", "objective", "steps", *scores], rows, "A reserved seed.")
