@@ -25,8 +25,10 @@ function stage() {
 
   async function drawLarge() {
     const { run } = state;
-    if (!run.decodes) {
-      replace(frame, run.frames ? drawnInAdvance(run) : shownStart());
+    frame.hidden = !run.draws; // the start is beside it
+    if (!run.draws) return;
+    if (run.frames) {
+      replace(frame, drawnInAdvance(run));
       return;
     }
     const shown = content.features ? bars : large;
