@@ -17,6 +17,7 @@ from tests.explorer.conftest import Opened, alone, settle, trained
 from tests.explorer.test_page import content_of, drawn
 from tests.toys import Squares
 from unbraid.api import build, explore, fit, load_data, load_run, represent
+from unbraid.cli import main
 from unbraid.data.table import Bytes, Rows, Table
 from unbraid.errors import UserError
 from unbraid.explorer import network, sheet
@@ -187,6 +188,31 @@ def test_rows_of_features_have_bars(opened: Opened, features: tuple[Run, Any]) -
     assert shown[:5] == np.argsort(-np.abs(change))[:5].tolist()
     text = page.locator(".bar .number").first.inner_text().replace("−", "-").removesuffix(" sd")
     assert float(text) == pytest.approx(10 * change[shown[0]], abs=0.006)
+
+
+def test_features_whose_decoder_is_unknown_have_map_and_neighbours(
+    opened: Opened, features: tuple[Run, Any], tmp_path: Path
+) -> None:
+    method = load_run(features[0].path)
+    method.decoder.net = nn.Sequential(method.decoder.net, Rounded())
+    page = opened(explore(features[0], method=method, images=30, out=tmp_path / "page.html"))
+    assert "no sliders" in page.locator(".notes").inner_text()
+    assert not page.locator(".controls").is_visible()
+    assert page.locator("#neighbours button").count() == 12
+
+
+def test_the_command_writes_and_opens_the_page(
+    features: tuple[Run, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    seen: list[str] = []
+    monkeypatch.setattr("webbrowser.open", seen.append)
+    out = tmp_path / "page.html"
+    words = ["explore", str(features[0].path), "--images", "30", "--out", str(out)]
+    assert main([*words, "--no-open"]) == 0
+    assert not seen and str(out) in capsys.readouterr().out
+    assert content_of(out)["count"] == 30
+    assert main(words) == 0
+    assert seen == [out.as_uri()]
 
 
 def test_a_row_of_features_of_ones_own(opened: Opened, features: tuple[Run, Any]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +42,9 @@ SCRIPTS = (
     *("map", "neighbours", "exchange", "heat", "scores", "compare", "main"),
 )
 FRAMES, FRAMED, SWEPT = 11, 4, 16  # frames of a drawn traversal; images and latents that have them
+NO_DECODER = "This method has no decoder: the page has the map of its codes and neighbours, and draws no pictures."
+IN_ADVANCE = "sliders move through pictures that were drawn in advance, one latent at a time, for the first images"
+NO_SLIDERS = "it has the map of the codes and neighbours, and no sliders"
 DIFFERS = "runs are shown side by side on the same images"
 
 
@@ -147,7 +150,7 @@ def _run(source: Source, sample: Sample, bits: Bits) -> Record:
     method, known = source.method, describe(source, sample)
     blocks = {block["name"]: block["width"] for block in known["blocks"]}
     device = next(method.parameters()).device
-    notes, networks = [], {}
+    notes, networks, frames = [], {}, None
 
     def encode(x: Tensor) -> Tensor:
         code = method.encode(x)
@@ -162,26 +165,21 @@ def _run(source: Source, sample: Sample, bits: Bits) -> Record:
     try:
         networks["encoder"] = read_network(encode, torch.rand(1, *source.table.shape, device=device)).packed(bits)
     except UnknownLayer as error:
-        notes.append(f"The page cannot run this run's encoder ({error}): images of your own cannot be encoded.")
+        notes.append(f"The page cannot run this run's encoder ({error}): it takes nothing of your own.")
     if not method.has_decoder:
-        notes.append(
-            "This method has no decoder: the page has the map of its codes and neighbours, and draws no pictures."
-        )
-        return known | {"networks": networks, "frames": None, "notes": notes}
-    frames = None
-    try:
-        example = torch.zeros(1, sum(blocks.values()), device=device)
-        networks["decoder"] = read_network(decode, example).packed(bits)
-    except UnknownLayer as error:
-        notes.append(
-            f"The page cannot run this run's decoder ({error}): sliders move through pictures that were drawn in "
-            f"advance, one latent at a time, for the first images."
-        )
-        frames = None if source.table.shape[1] == 1 else _frames(known, decode, source, sample)
+        notes.append(NO_DECODER)
+    else:
+        try:
+            example = torch.zeros(1, sum(blocks.values()), device=device)
+            networks["decoder"] = read_network(decode, example).packed(bits)
+        except UnknownLayer as error:
+            features = source.table.shape[1] == 1
+            notes.append(f"The page cannot run this run's decoder ({error}): {NO_SLIDERS if features else IN_ADVANCE}.")
+            frames = None if features else _frames(known, decode, source, sample)
     return known | {"networks": networks, "frames": frames, "notes": notes}
 
 
-def _frames(known: Record, decode: Any, source: Source, sample: Sample) -> Record:
+def _frames(known: Record, decode: Callable[[Tensor], Tensor], source: Source, sample: Sample) -> Record:
     """Traversals drawn in advance: the pictures [images, 1 + latents x frames], reconstructions first."""
     blocks = [block["name"] for block in known["blocks"]]
     codes = sample_codes(source, sample, blocks)[:FRAMED]
