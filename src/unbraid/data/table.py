@@ -47,6 +47,7 @@ class Spec:
     classes: int = 0
     nuisances: tuple[int, ...] = ()  # number of values of each known nuisance
     shared: tuple[int, ...] = ()  # number of values of each factor that two views share
+    n_background: int = 0
 
 
 class Table(Configured, ABC):
@@ -117,7 +118,8 @@ class Table(Configured, ABC):
         sizes = {factor.name: factor.size for factor in self.factors}
         classes = sizes[self.label] if self.label else 0
         nuisances, shared = (tuple(sizes[name] for name in names) for names in (self.nuisances, self.shared))
-        return Spec(self.shape, len(self), classes, nuisances, shared)
+        n_background = 0 if self.background is None else len(self.background)
+        return Spec(self.shape, len(self), classes, nuisances, shared, n_background)
 
 
 class Product(Table, ABC):
