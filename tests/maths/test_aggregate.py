@@ -51,7 +51,8 @@ def test_a_batch_of_the_whole_data_set_is_exact() -> None:
     z = gaussian.sample(mu, log_var)
     exact = log_aggregate(z, mu, log_var, at_once=50)
     for estimator in ESTIMATORS:
-        torch.testing.assert_close(log_mixture(z, mu, log_var, log_weights(estimator, torch.arange(7), 7).double()), exact)
+        weights = log_weights(estimator, torch.arange(7), 7).double()
+        torch.testing.assert_close(log_mixture(z, mu, log_var, weights), exact)
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS)
@@ -73,7 +74,7 @@ def test_over_all_batches_the_stratified_estimate_of_the_density_is_right_and_th
 
 
 def mean_ratio(table: Table, weights_of: Callable[[Tensor], Tensor], shares: list[float]) -> list[float]:
-    """E[q^(z)] / q(z) at the means of posteriors of the first 20 rows, and of the others, over the sampler's batches."""
+    """E[q^(z)] / q(z) over the sampler's batches, at posterior means of the first 20 rows and of the others."""
     draw, ratios = sampler(table, Images, batch=16, seed=0), []
     mu = 3.0 * torch.arange(len(shares), dtype=torch.float64)[:, None]
     log_var, share = torch.zeros_like(mu), torch.tensor(shares, dtype=torch.float64)

@@ -8,8 +8,8 @@ batch; sample i, drawn from posterior i of the batch, gives posterior j the weig
 
 Where a row was drawn several times, its weight is divided among them: with the paper's weights, which are for M
 different rows, a row that is drawn again counts twice (E[q^(z)] is about 2 q(z) where posteriors are narrow, at any N).
-Batches that take a part of their rows from another set, its rows numbered after those of the first, estimate the mixture
-of the two in these parts. The stratified estimate of q(z) has no bias, whether or not rows repeat (but for the
+Batches that take a part of their rows from another set, its rows numbered after those of the first, estimate the
+mixture of the two in these parts. The stratified estimate of q(z) has no bias, whether or not rows repeat (but for the
 chance N^(1 - M) that all rows are the same); the weighted one gives the sample's own posterior too much weight. The
 logarithms of both are biased, see docs/methods/beta_tcvae.md.
 """

@@ -8,8 +8,9 @@ N -> spec.n_train, and spec.n_background where half of each batch is background.
 
 Differs from the paper: the KL is in closed form, as in Locatello et al. 2019 (arXiv:1811.12359), whose networks,
 optimiser and grid of beta (1, 2, 4, 6, 8, 10) are used; the weighted estimate leaves out the paper's factor 1/N, which
-has no gradient; the stratified one treats all other samples alike, and knows rows that were drawn twice. The log shows the stratified estimates, whichever
-is minimised, because the weighted ones have a large bias (docs/methods/beta_tcvae.md).
+has no gradient; the stratified one treats all other rows alike, and counts a row that was drawn twice once. The log
+shows the stratified estimates, whichever is minimised, because the weighted ones have a large bias
+(docs/methods/beta_tcvae.md).
 """
 
 from __future__ import annotations

@@ -43,7 +43,7 @@ class VFAE(Method[Labelled]):
         hidden: units of the hidden layer between z1 and z2
         features: number of random Fourier features of the kernel
         bandwidth: gamma of the kernel exp(-|a - b|^2 / gamma); 0: the median of |a - b|^2 in the batch
-        mmd: estimate of that distance, 0 in the mean where codes do not depend on the nuisance (unbiased), or the paper's
+        mmd: estimate of that distance: 0 in the mean where codes do not depend on the nuisance, or the paper's
         net: networks of encoder and decoder
         width: channels of the first convolution
         likelihood: distribution of the pixels given the code
