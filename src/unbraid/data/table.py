@@ -36,6 +36,7 @@ class Factor:
 
     name: str
     size: int
+    ordered: bool = True  # a quantity; otherwise its values are kinds, such as shapes or classes
 
 
 @dataclass(frozen=True)
@@ -109,6 +110,11 @@ class Table(Configured, ABC):
         if name not in names:
             raise unknown(f"factor of '{self.name}'", name, names)
         return names.index(name)
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The factors whose values have no order: those that say so, and the class."""
+        return tuple(factor.name for factor in self.factors if not factor.ordered or factor.name == self.label)
 
     @property
     def spec(self) -> Spec:
