@@ -31,6 +31,7 @@ def test_a_latent_that_is_constant_up_to_rounding_is_not_probed() -> None:
     """As in all metrics: what is left of it must not be blown up to variance 1."""
     rng = np.random.default_rng(3)
     signal = rng.normal(size=(N, 1))
+    sign = (signal[:, 0] > 0).astype(np.int64)
     assert explained_variance(1000 + 1e-5 * signal, signal, rng).value < 0.01
-    assert probe_accuracy(1000 + 1e-5 * signal, signal[:, 0] > 0, rng).value < 0.6
-    assert probe_accuracy(1 + 1e-3 * signal, signal[:, 0] > 0, rng).value > 0.95
+    assert probe_accuracy(1000 + 1e-5 * signal, sign, rng).value < 0.6
+    assert probe_accuracy(1 + 1e-3 * signal, sign, rng).value > 0.95
