@@ -58,10 +58,10 @@ class Codes:
     rows: Rows  # [n]
     factors: NDArray[Any]  # [n, k]
     factor_names: tuple[str, ...]  # empty where they have no names
-    kinds: tuple[str, ...] = ()  # factors whose values have no order
     label: str | None = None  # the factor that is the class
     groups: tuple[str, ...] = ()  # factors that make groups with the class
     shared: tuple[str, ...] = ()  # factors that two views share
+    kinds: tuple[str, ...] = ()  # factors whose values have no order
     predicted: NDArray[Any] | None = None  # [n] classes by the method's own classifier
     background: Codes | None = None
     extra: Arrays = field(default_factory=dict)  # what a kind of problem adds

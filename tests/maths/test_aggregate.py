@@ -79,7 +79,7 @@ def mean_ratio(table: Table, weights_of: Callable[[Tensor], Tensor], shares: lis
     mu = 3.0 * torch.arange(len(shares), dtype=torch.float64)[:, None]
     log_var, share = torch.zeros_like(mu), torch.tensor(shares, dtype=torch.float64)
     drawn = torch.cat([draw(step).index for step in range(400)])
-    for rows in drawn.split(16):
+    for rows in torch.split(drawn, 16):
         joint, _ = log_mixture(mu[rows], mu[rows], log_var[rows], weights_of(rows).double())
         exact, _ = log_mixture(mu[rows], mu, log_var, share.log())
         ratios.append((joint - exact).exp())
