@@ -1,7 +1,7 @@
 """How large and how fast the explorer of 64x64 images is, in Chromium: `python benchmarks/explorer.py [--rounds 40]`.
 
 The networks are the convolutional ones of 64x64 images at their usual width; the time of a picture does not depend on
-how long they were trained.
+how long they were trained. Medians, and the least, which is nearer to the truth on a machine that is busy.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from pathlib import Path
 BARS = {"MB": 3.0, "ms until it can be used": 1500.0, "ms for a picture": 40.0}
 
 
-def measure(rounds: int) -> dict[str, float]:
-    """The size of the page, and medians over the rounds."""
+def measure(rounds: int) -> dict[str, list[float]]:
+    """The size of the page, and the times of all rounds."""
     from playwright.sync_api import sync_playwright
 
     path = _page(Path(tempfile.mkdtemp()))
@@ -37,8 +37,7 @@ def measure(rounds: int) -> dict[str, float]:
                 drawn.append(float(page.get_attribute("html", "data-took") or "nan"))
             page.close()
         browser.close()
-    measured = (path.stat().st_size / 1e6, statistics.median(ready), statistics.median(drawn))
-    return dict(zip(BARS, measured, strict=True))
+    return dict(zip(BARS, ([path.stat().st_size / 1e6], ready, drawn), strict=True))
 
 
 def _page(folder: Path) -> Path:
@@ -55,8 +54,9 @@ def _page(folder: Path) -> Path:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=40, help="pictures to draw")
-    for name, value in measure(parser.parse_args().rounds).items():
-        print(f"{value:8.2f} {name} (at most {BARS[name]:g}): {'met' if value <= BARS[name] else 'NOT met'}")
+    for name, values in measure(parser.parse_args().rounds).items():
+        median, met = statistics.median(values), statistics.median(values) <= BARS[name]
+        print(f"{median:8.2f} {name}, least {min(values):.2f} (at most {BARS[name]:g}): {'met' if met else 'NOT met'}")
 
 
 if __name__ == "__main__":
