@@ -45,9 +45,9 @@ def record(found: Found) -> Record:
 
 
 def claims(r: Results, notes: dict[str, str] | None = None) -> list[Claim]:
-    found = []
-    for id, paper, ours, margins in asked(Scores(r)):
-        seeds = min(margin.ways[1] if margin.ways else len(Scores(r).seeds) for margin in margins)
+    found, s = [], Scores(r)
+    for id, paper, ours, margins in asked(s):
+        seeds = min(margin.ways[1] if margin.ways else len(s.seeds) for margin in margins)
         found.append(claim(id, paper, ours, margins, seeds=seeds, notes=notes, before=BEFORE[id]))
     return found
 
@@ -66,18 +66,8 @@ def by_probe(r: Results) -> Table:
 
 def asked(s: Scores) -> list[Asked]:
     """Every claim: id, the paper's words, ours, and the margins that should be above zero."""
-    infomin = [_equal(s), _spared(s), _costs(s)]
-    return [
-        _ceiling(s),
-        *infomin,
-        _kept(s),
-        _risen(s),
-        _gaps(s),
-        _diagonals(s),
-        _spread(s),
-        _locations(s),
-        _collapse(s),
-    ]
+    rules = (ceiling, equal, spared, costs, kept, risen, largest, diagonals, spread, locations, collapse)
+    return [rule(s) for rule in rules]
 
 
 def told(s: Scores, label: str, block: str, variant: str = "dc-bc") -> list[Margin]:
@@ -90,7 +80,7 @@ def told(s: Scores, label: str, block: str, variant: str = "dc-bc") -> list[Marg
     ]
 
 
-def _ceiling(s: Scores) -> Asked:
+def ceiling(s: Scores) -> Asked:
     words, margins = [], []
     for variant in ("dc-bc", "dc-dl"):
         for k, task in enumerate(TASKS[variant]):
@@ -111,7 +101,7 @@ def _ceiling(s: Scores) -> Asked:
     )
 
 
-def _equal(s: Scores) -> Asked:
+def equal(s: Scores) -> Asked:
     gaps = {(m, w): s.mean_gap(m, w) for m in (WEAK, STRONG) for w in "zr"}
     return (
         "000-2",
@@ -122,7 +112,7 @@ def _equal(s: Scores) -> Asked:
     )
 
 
-def _spared(s: Scores) -> Asked:
+def spared(s: Scores) -> Asked:
     lost = {w: [s.accuracy(WEAK, w, task) - s.accuracy(STRONG, w, task) for task in BOTH] for w in "zr"}
     return (
         "000-3",
@@ -136,7 +126,7 @@ def _spared(s: Scores) -> Asked:
     )
 
 
-def _costs(s: Scores) -> Asked:
+def costs(s: Scores) -> Asked:
     loss = {label: s.of(label, "dc-bc", "late", "infomax") for label in ("control", WEAK, STRONG)}
     return (
         "000-4",
@@ -146,7 +136,7 @@ def _costs(s: Scores) -> Asked:
     )
 
 
-def _kept(s: Scores) -> Asked:
+def kept(s: Scores) -> Asked:
     z = {
         label: s.accuracy(label, "z", "digit") for label in ("control", "Ortho 0.001", ORTHO, "P-Ortho 0.001", PERMUTED)
     }
@@ -162,7 +152,7 @@ def _kept(s: Scores) -> Asked:
     )
 
 
-def _risen(s: Scores) -> Asked:
+def risen(s: Scores) -> Asked:
     labels = ("control", ORTHO, PERMUTED)
     best = {task: {label: s.half(label, task) for label in labels} for task in BOTH}
     return (
@@ -173,7 +163,7 @@ def _risen(s: Scores) -> Asked:
     )
 
 
-def _gaps(s: Scores) -> Asked:
+def largest(s: Scores) -> Asked:
     others = (STRONG, ORTHO, PERMUTED)
     gaps = {label: s.mean_gap(label) for label in (*others, ONE_HEAD, HESS)}
     cost = [s.accuracy(PERMUTED, "z", task) - s.accuracy(HESS, "z", task) for task in BOTH]
@@ -187,7 +177,7 @@ def _gaps(s: Scores) -> Asked:
     )
 
 
-def _diagonals(s: Scores) -> Asked:
+def diagonals(s: Scores) -> Asked:
     found = {label: counted(s.diagonal(label)) for label in (PERMUTED, ONE_HEAD, HESS)}
     sure = {label: counted(s.of(label, "dc-bc", "probes", "diagonal_share") >= 0.95)[0] for label in found}
     return (
@@ -200,7 +190,7 @@ def _diagonals(s: Scores) -> Asked:
     )
 
 
-def _spread(s: Scores) -> Asked:
+def spread(s: Scores) -> Asked:
     gaps = {label: s.gap(label, "digit") for label in (HESS, PERMUTED)}
     return (
         "000-9",
@@ -210,7 +200,7 @@ def _spread(s: Scores) -> Asked:
     )
 
 
-def _locations(s: Scores) -> Asked:
+def locations(s: Scores) -> Asked:
     margins, words = [], []
     for strength in ("0.001", "0.1"):
         labels = [f"{name} {strength}" for name in ("Hess", "Ortho", "P-Ortho")]
@@ -231,7 +221,7 @@ def _locations(s: Scores) -> Asked:
     )
 
 
-def _collapse(s: Scores) -> Asked:
+def collapse(s: Scores) -> Asked:
     left = {task: s.accuracy(STRONG, "r", task, "dc-dl") for task in TASKS["dc-dl"]}
     weak = [mean(s.accuracy(WEAK, "r", task, "dc-dl")) for task in left]
     return (

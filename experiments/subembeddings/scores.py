@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from unbraid.study.claims import Numbers
-from unbraid.study.reproduce import Results
+from unbraid.study.reproduce import Result, Results
 
 TASKS = {  # by variant of the data
     "dc-bc": ("digit", "background"),
@@ -21,11 +23,14 @@ class Scores:
     def __init__(self, results: Results, probe: str = PROBES[0]) -> None:
         self.results, self.probe = results, probe
         self.seeds = sorted({run.seed for run in results})
+        self.runs: dict[tuple[str, Any], dict[int, Result]] = {}  # by label and variant of the data, and by seed
+        for run in results:
+            self.runs.setdefault((run.label, run.arguments["variant"]), {})[run.seed] = run
 
     def of(self, label: str, variant: str, *path: str) -> Numbers:
         """What stands at a path of the measures, for every seed."""
-        found = {run.seed: run.value(*path) for run in self.results.where(label=label, variant=variant)}
-        return np.array([found.get(seed, np.nan) for seed in self.seeds])
+        runs = self.runs.get((label, variant), {})
+        return np.array([runs[seed].value(*path) if seed in runs else np.nan for seed in self.seeds])
 
     def accuracy(self, label: str, block: str, task: str, variant: str = "dc-bc") -> Numbers:
         return 100 * self.of(label, variant, "probes", "accuracy", self.probe, block, task)

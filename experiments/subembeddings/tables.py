@@ -199,8 +199,8 @@ def over_steps(s: Scores) -> Table:
     for label, blocks in (("control", Z), ("Hess 0.1", Z), ("supervised", R)):
         longer = s.results.where(label=label + OVER_STEPS)
         alike = [run for run in s.results.where(label=label, variant="dc-bc") if run.seed in {r.seed for r in longer}]
-        for run in sorted((*longer, *alike), key=lambda run: run.steps):
-            rows.append([label, f"{run.steps:,}", *(_told(run, block) for block in blocks)])
+        own = sorted((*longer, *alike), key=lambda run: run.steps)
+        rows += [[label, f"{run.steps:,}", *(_told(run, block) for block in blocks)] for run in own]
     columns = ["loss", "steps", "z or r", "first half", "second half"]
     return Table("Over the length of training", columns, rows, "One seed; digit / background.")
 
