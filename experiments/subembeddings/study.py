@@ -95,7 +95,7 @@ def tiny(points: list[Point]) -> list[Point]:
     first: dict[tuple[str, str], Point] = {}
     for point in points:
         waits = {"warm_up": 1} if "warm_up" in point else {}
-        few = {"steps": 3 if OVER_STEPS in point["label"] else 4, "batch": 16, "width": 4, "train_rows": 400}
+        few = {"steps": 3 if OVER_STEPS in point["label"] else 4, "batch": 16, "width": 4, "train_rows": 4000}
         own = {**point, **waits, **few, "evaluation": evaluation(150)}
         first.setdefault((point["label"], point["variant"]), own)
     return list(first.values())
