@@ -179,7 +179,7 @@ def largest(s: Scores) -> Asked:
 
 def diagonals(s: Scores) -> Asked:
     found = {label: counted(s.diagonal(label)) for label in (PERMUTED, ONE_HEAD, HESS)}
-    sure = {label: counted(s.of(label, "dc-bc", "probes", "diagonal_share") >= 0.95)[0] for label in found}
+    sure = {label: int((s.of(label, "dc-bc", "probes", "diagonal_share") >= 0.95).sum()) for label in found}
     return (
         "000-8",
         "the diagonal is found in 4 of 5 re-runs with the Hessian and 1 of 5 with P-Ortho",

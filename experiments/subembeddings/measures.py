@@ -103,7 +103,7 @@ def usual(learned: Floats, labels: Labels, test: Floats, sizes: list[int]) -> La
             logits = layer(x[rows] / length).split(sizes, 1)
             loss = torch.stack([F.cross_entropy(one, y[rows, task]) for task, one in enumerate(logits)]).sum()
             optimiser.zero_grad()
-            loss.backward()
+            loss.backward()  # type: ignore[no-untyped-call]
             optimiser.step()
             fall.step()
     with torch.no_grad():

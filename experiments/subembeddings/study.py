@@ -31,17 +31,17 @@ CEILING = "supervised"
 OVER_STEPS, AT_ONCE, RESNET = ", over steps", " at once", "ResNet-34, "
 
 
-def sub(label: str, *, wait: bool = True, **weights: Any) -> Point:
+def sub(label: str, weights: Point, *, wait: bool = True) -> Point:
     """A setting of sub_infomax: its weights, and the steps that they wait."""
     waits = {"warm_up": STEPS // WAIT} if wait and weights.keys() & set(ONE_STRENGTH) else {}
     return {"label": label, "method": "sub_infomax", "steps": STEPS, **weights, **waits}
 
 
-control, one_head = sub("control"), sub("one head", heads="one")
-weak, strong = ([sub(f"{NAMES[name]} {w}", **{name: w}) for name in ONE_STRENGTH] for w in (0.001, 0.1))
+control, one_head = sub("control", {}), sub("one head", {"heads": "one"})
+weak, strong = ([sub(f"{NAMES[name]} {w}", {name: w}) for name in ONE_STRENGTH] for w in (0.001, 0.1))
 infomin, ortho, permuted, hess = strong
-both = sub("Ortho + Hess 0.1", orthogonality=0.1, hessian=0.1)
-at_once = [sub(f"{NAMES[name]} 0.1{AT_ONCE}", wait=False, **{name: 0.1}) for name in ONE_STRENGTH]
+both = sub("Ortho + Hess 0.1", {"orthogonality": 0.1, "hessian": 0.1})
+at_once = [sub(f"{NAMES[name]} 0.1{AT_ONCE}", {name: 0.1}, wait=False) for name in ONE_STRENGTH]
 ceiling: Point = {"label": CEILING, "method": "sub_supervised", "steps": CEILING_STEPS, "train_rows": CEILING_ROWS}
 
 

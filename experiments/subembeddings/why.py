@@ -223,7 +223,7 @@ def _descend(parameter: Tensor, loss: Callable[[], Tensor]) -> None:
     optimiser = torch.optim.Adam([parameter], lr=0.05)
     for _ in range(STEPS):
         optimiser.zero_grad()
-        loss().backward()
+        loss().backward()  # type: ignore[no-untyped-call]
         optimiser.step()
 
 

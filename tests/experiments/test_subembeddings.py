@@ -494,7 +494,7 @@ def test_infomin_depends_on_how_vectors_are_paired_through_their_mean_product_al
 
 def test_a_quarter_turn_in_every_plane_is_orthogonal_to_all_and_loses_nothing() -> None:
     a = torch.nn.functional.normalize(torch.randn(40, 8, dtype=torch.float64), dim=-1)
-    turn = torch.block_diag(*[torch.tensor([[0.0, -1.0], [1.0, 0.0]], dtype=torch.float64)] * 4)
+    turn = torch.kron(torch.eye(4, dtype=torch.float64), torch.tensor([[0.0, -1.0], [1.0, 0.0]], dtype=torch.float64))
     views = torch.stack([a, a @ turn.T])
     assert float(orthogonality(views, views)) < 1e-12
     assert why.r_squared(views[1], a) == pytest.approx(1)
