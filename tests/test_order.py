@@ -19,6 +19,7 @@ STAGES = [
     ["codes"],
     ["encode"],
     ["metrics"],
+    ["model"],
     ["figures"],
     ["problems"],
     ["evaluate"],

@@ -15,11 +15,39 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from unbraid.api import build, fit, load_data, load_run, report, represent, score, score_arrays, score_file
+    from unbraid.api import (
+        build,
+        fit,
+        from_arrays,
+        from_frame,
+        from_pairs,
+        from_torch,
+        load_data,
+        load_run,
+        report,
+        represent,
+        score,
+        score_arrays,
+        score_file,
+    )
 
     __version__: str
 
-__all__ = ["build", "fit", "load_data", "load_run", "report", "represent", "score", "score_arrays", "score_file"]
+__all__ = [
+    "build",
+    "fit",
+    "from_arrays",
+    "from_frame",
+    "from_pairs",
+    "from_torch",
+    "load_data",
+    "load_run",
+    "report",
+    "represent",
+    "score",
+    "score_arrays",
+    "score_file",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -80,9 +80,9 @@ def score(
     """
 
     def loaded() -> tuple[Method[Any], Table]:
-        from unbraid.train.load import load_data, load_run
+        from unbraid.train.load import load_data, load_method
 
-        return load_run(run.path), load_data(run.plan.data, **run.plan.data_arguments)
+        return load_method(run.path), load_data(run.plan.data, **run.plan.data_arguments)
 
     _warn_if_unfinished(run)
     of_model = metrics is not None and set(metrics) <= set(catalogue.of_models())

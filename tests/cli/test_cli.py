@@ -47,7 +47,7 @@ def test_a_finished_run_is_not_repeated(trained: Path, capsys: pytest.CaptureFix
 
 
 def test_the_codes_are_those_of_the_loaded_method(trained: Path) -> None:
-    method = unbraid.load_run(trained)
+    method = unbraid.load_run(trained).method
     with np.load(trained / "codes.npz") as arrays:
         rows, codes, factors = arrays["rows"], arrays["codes_z"], arrays["factors"]
     table = unbraid.load_data("dsprites", size=16)

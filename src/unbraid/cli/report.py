@@ -29,6 +29,7 @@ def main(arguments: argparse.Namespace) -> int:
     from unbraid import api
     from unbraid.evaluate import complete
     from unbraid.reports.page import traversal_sheet
+    from unbraid.train.load import load_data, load_method
     from unbraid.train.run import Run
 
     if any(Path(arguments.path).glob("*/run.json")) and not (Path(arguments.path) / "run.json").exists():
@@ -37,7 +38,7 @@ def main(arguments: argparse.Namespace) -> int:
     check_points(arguments.points)
 
     def trained() -> tuple[Method[Any], Table]:
-        return api.load_run(run.path), api.load_data(run.plan.data, **run.plan.data_arguments)
+        return load_method(run.path), load_data(run.plan.data, **run.plan.data_arguments)
 
     complete(run, trained, arguments.points, image=arguments.image)
     print(f"report: {api.report(run)}")

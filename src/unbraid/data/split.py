@@ -20,6 +20,7 @@ class Subset(Table):
         self.name, self.shape, self.factors, self.gives = table.name, table.shape, table.factors, table.gives
         self.label, self.nuisances, self.groups, self.shared = table.label, table.nuisances, table.groups, table.shared
         self.background, self.files = table.background, tuple(table.files[row] for row in rows if table.files)
+        self.scaling, self.origin = table.scaling, table.origin
         self.order = np.argsort(rows, kind="stable")
 
     def __len__(self) -> int:

@@ -29,7 +29,7 @@ from unbraid.methods.contract import Group, Method
 from unbraid.train.checkpoint import load_state, load_weights, save_state, save_weights
 from unbraid.train.history import History
 from unbraid.train.progress import Progress
-from unbraid.train.run import Plan, Run, write
+from unbraid.train.run import SCALING, Plan, Run, write
 
 WINDOW = 50  # steps between two rows of the history; each row is the mean over its window
 
@@ -80,7 +80,7 @@ def fit(
     plan = Plan(
         method=type(method).__module__.rpartition(".")[2],
         arguments=method.arguments,
-        data=data.name,
+        data=data.origin or data.name,
         data_arguments=data.arguments,
         sampling=sampling or {},
         steps=steps,
@@ -123,6 +123,9 @@ def _created(out: str, plan: Plan, method: Method[Any], data: Table) -> Run:
     """The run's directory; what it holds must be of the same data and of the same first weights."""
     run = Run.create(out, plan, spec=asdict(data.spec), start=_digest(method))
     _check_same_data(run, data)
+    if data.scaling is not None and not (run.path / SCALING).exists():
+        scaling = data.scaling
+        run.write_arrays(SCALING, mean=scaling.mean, spread=scaling.spread, names=np.array(scaling.names, dtype=str))
     if run.config["start"] != _digest(method):
         raise UserError(
             f"{run.path} began from other weights than this method has: build the method anew, "

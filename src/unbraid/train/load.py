@@ -8,11 +8,12 @@ from typing import Any
 import torch
 
 from unbraid import catalogue, config
+from unbraid.data.features import Scaling
 from unbraid.data.table import Spec, Table
 from unbraid.errors import UserError
 from unbraid.methods.contract import Method
 from unbraid.train.checkpoint import load_weights
-from unbraid.train.run import Run
+from unbraid.train.run import SCALING, Run
 
 
 def load_data(name: str, **arguments: Any) -> Table:
@@ -35,8 +36,8 @@ def build(name: str, data: Table, *, seed: int = 0, **arguments: Any) -> Method[
             raise UserError(f"the networks of {name} for images of {size} do not fit into memory") from error
 
 
-def load_run(path: Path | str, method: type[Method[Any]] | None = None) -> Method[Any]:
-    """The trained method of a run's directory, ready to encode; a method of your own is given as its class."""
+def load_method(path: Path | str, method: type[Method[Any]] | None = None) -> Method[Any]:
+    """The trained method of a run's directory; a method of your own is given as its class."""
     run = Run(path)
     saved: dict[str, Any] = {n: tuple(v) if isinstance(v, list) else v for n, v in run.config["spec"].items()}
     spec = Spec(**saved)
@@ -47,6 +48,15 @@ def load_run(path: Path | str, method: type[Method[Any]] | None = None) -> Metho
         raise UserError(f"{run.path} was made by another version of {run.plan.method}: {error}") from error
     load_weights(loaded, run.path)
     return loaded.eval()
+
+
+def load_scaling(path: Path | str) -> Scaling | None:
+    """The scaling of the features that a run was trained on; None where it was trained on images."""
+    run = Run(path)
+    if not (run.path / SCALING).exists():
+        return None
+    arrays = run.arrays(SCALING)
+    return Scaling(arrays["mean"], arrays["spread"], tuple(map(str, arrays["names"])))
 
 
 def _construct(kind: str, name: str, arguments: dict[str, Any], *positional: Any) -> Any:

@@ -4,6 +4,7 @@ run.json              all resolved arguments, seed, package versions, commit
 state.pt              weights, optimisers and step, while training goes on and after
 history.csv           loss terms over time
 weights.safetensors   the trained weights
+scaling.npz           mean and standard deviation of each feature, and its name, where samples are features
 codes.npz             codes and factors (represent.py); pictures.npz what the decoder drew
 scores.json           the metrics
 report.html           all of it, to look at
@@ -38,6 +39,9 @@ except ImportError:  # on Windows a run has no lock
 
 # fields of a plan that leave the name of a run alone at these values: runs were named before there were such fields
 OPTIONAL = {"start_from": None, "decay": 0.0}
+
+
+SCALING = "scaling.npz"
 
 
 class Busy(UserError):
