@@ -20,6 +20,7 @@ STAGES = [
     ["encode"],
     ["metrics"],
     ["model"],
+    ["estimator"],
     ["figures"],
     ["problems"],
     ["evaluate"],

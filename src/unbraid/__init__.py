@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from unbraid.api import (
+        Disentangler,
         build,
         fit,
         from_arrays,
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     __version__: str
 
 __all__ = [
+    "Disentangler",
     "build",
     "fit",
     "from_arrays",

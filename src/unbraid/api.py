@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from unbraid.data.arrays import from_arrays, from_frame, from_pairs
 from unbraid.data.torch_sets import from_torch
+from unbraid.estimator import Disentangler
 from unbraid.evaluate import represent, score, score_file
 from unbraid.metrics.suite import score as score_arrays
 from unbraid.model import load_run
@@ -12,6 +13,7 @@ from unbraid.train.fit import fit
 from unbraid.train.load import build, load_data
 
 __all__ = [
+    "Disentangler",
     "build",
     "fit",
     "from_arrays",

@@ -6,6 +6,7 @@
     reconstruct(x)   samples -> samples, in the layout of x
     classify(x)      samples -> the number of their class, [n], where the method has a classifier
     elbo(x)          samples -> the evidence lower bound of each in nats, [n], where the method has one
+    squared_error(x) samples -> the mean squared error of each reconstruction, [n]
 
 Samples are anything that data/samples.py reads: they are checked, taken in batches and without gradients. What goes in
 as a tensor comes out as a tensor on its device; all else comes out as numpy arrays, reconstructed frames as frames.
@@ -110,6 +111,16 @@ class Model:
         given = samples.given if isinstance(samples.given, Tensor) else None
         return as_given(_joined(parts).argmax(-1), given, ())
 
+    def squared_error(self, x: Any) -> NDArray[np.float64]:
+        """The mean squared error of the reconstruction of each sample, [n], of pixels or scaled features in [0, 1]."""
+        if not self.method.has_decoder:
+            raise UserError(f"{self._name} has no decoder: it cannot reconstruct samples")
+
+        def error(batch: Tensor) -> Tensor:
+            return (self._draw(self.method.encode(batch)) - batch).square().flatten(1).mean(1)
+
+        return _joined(self._each(self.read(x), error)).astype(np.float64)
+
     def elbo(self, x: Any, *, seed: int = 0) -> NDArray[np.float64]:
         """The evidence lower bound of each sample in nats, [n]: log p(x|z) - KL(q(z|x) || p(z)), with one z for each.
 
@@ -183,9 +194,25 @@ class Model:
         return type(self.method).__module__.rpartition(".")[2]
 
 
-def load_run(path: Path | str, method: type[Method[Any]] | None = None) -> Model:
-    """The trained model of a run's directory, ready to be used; a method of your own is given as its class."""
-    return Model(load_method(path, method), load_scaling(path), Run(path))
+def load_run(
+    path: Path | str,
+    method: str | type[Method[Any]] | None = None,
+    *,
+    encoder: Any = None,
+    decoder: Any = None,
+    trust: bool = False,
+) -> Model:
+    """The trained model of a run's directory, ready to be used; no pickle, and no code that you did not name.
+
+    Args:
+        path: the run's directory
+        method: a method of your own, as its class or as 'file.py:Class'
+        encoder: the encoder of your own that the run was made with, if it was, as a class or as 'file.py:Net'
+        decoder: the decoder
+        trust: import whatever code of its own the run names
+    """
+    loaded = load_method(path, method, encoder=encoder, decoder=decoder, trust=trust)
+    return Model(loaded, load_scaling(path), Run(path))
 
 
 def _joined(parts: list[Tensor]) -> NDArray[Any]:

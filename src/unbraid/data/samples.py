@@ -60,9 +60,14 @@ class Samples:
 
     def like(self, found: NDArray[Any]) -> Any:
         """Samples that a model drew (images [n, c, h, w] or features [n, d]), in the layout and kind of these."""
-        if self.layout in ("hwc", "hw"):
-            found = found.transpose(0, 2, 3, 1)[..., 0] if self.layout == "hw" else found.transpose(0, 2, 3, 1)
-        return as_given(found, self.given, self.columns)
+        return as_given(laid_out(found, self.layout), self.given, self.columns)
+
+
+def laid_out(found: NDArray[Any], layout: Layout) -> NDArray[Any]:
+    """Images [n, c, h, w] in another layout; features as they are."""
+    if layout == "hw":
+        return found[:, 0]
+    return found.transpose(0, 2, 3, 1) if layout == "hwc" else found
 
 
 def as_given(found: NDArray[Any], given: Any, columns: Sequence[str]) -> Any:
@@ -89,7 +94,7 @@ def read(x: Any, what: str = "X") -> Samples:
     array = to_array(x, what)
     if array.dtype.kind in "OSUMmcV":
         raise SampleError(f"{what} holds {_kind(array)}: samples are numbers")
-    return _checked(_laid_out(array, x if _is_tensor(x) else None, what), what)
+    return _checked(_samples(array, x if _is_tensor(x) else None, what), what)
 
 
 def expect(
@@ -176,7 +181,7 @@ def _frame_values(frame: Any, what: str) -> NDArray[Any]:
     return np.asarray(frame.to_numpy(np.float64, na_value=np.nan))
 
 
-def _laid_out(array: NDArray[Any], given: Any, what: str) -> Samples:
+def _samples(array: NDArray[Any], given: Any, what: str) -> Samples:
     if 0 in array.shape:
         missing = "samples" if not len(array) else "features" if array.ndim == 2 else "pixels"
         raise SampleError(f"{what} has no {missing}: its shape is {list(array.shape)}")

@@ -18,7 +18,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from unbraid import machine
+from unbraid import catalogue, machine
 from unbraid.config import Share
 from unbraid.data.batch import Batch
 from unbraid.data.samplers import sampler
@@ -26,6 +26,7 @@ from unbraid.data.table import Table
 from unbraid.errors import UserError
 from unbraid.maths.schedule import falling
 from unbraid.methods.contract import Group, Method
+from unbraid.methods.networks import OBJECT
 from unbraid.train.checkpoint import load_state, load_weights, save_state, save_weights
 from unbraid.train.history import History
 from unbraid.train.progress import Progress
@@ -78,7 +79,7 @@ def fit(
     if start_from is not None:
         load_weights(method, _started(start_from, out).path)
     plan = Plan(
-        method=type(method).__module__.rpartition(".")[2],
+        method=catalogue.name_of(type(method)),
         arguments=method.arguments,
         data=data.origin or data.name,
         data_arguments=data.arguments,
@@ -121,8 +122,16 @@ def _check_arguments(steps: int, decay: float, threads: int | None, out: str) ->
 
 def _created(out: str, plan: Plan, method: Method[Any], data: Table) -> Run:
     """The run's directory; what it holds must be of the same data and of the same first weights."""
-    run = Run.create(out, plan, spec=asdict(data.spec), start=_digest(method))
+    sources = {place: catalogue.source_digest(place.removeprefix(OBJECT)) for place in plan.places}
+    kept = {"sources": sources} if sources else {}
+    run = Run.create(out, plan, spec=asdict(data.spec), start=_digest(method), **kept)
+    run.trusted = True
     _check_same_data(run, data)
+    for place, digest in run.config.get("sources", {}).items():
+        if sources.get(place) != digest:
+            raise UserError(
+                f"{place} has changed since {run.path} was begun: choose another folder (--out), or remove that run"
+            )
     if data.scaling is not None and not (run.path / SCALING).exists():
         scaling = data.scaling
         run.write_arrays(SCALING, mean=scaling.mean, spread=scaling.spread, names=np.array(scaling.names, dtype=str))

@@ -83,7 +83,14 @@ class Plan:
     def name(self) -> str:
         told = {n: value for n, value in vars(self).items() if n not in OPTIONAL or value != OPTIONAL[n]}
         digest = hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
-        return f"{self.method}-{self.data}-{digest[:8]}"
+        method, data = (name.rpartition(":")[2].replace("<", "").replace(">", "") for name in (self.method, self.data))
+        return f"{method}-{data}-{digest[:8]}"
+
+    @property
+    def places(self) -> list[str]:
+        """Where code of a user's own lies: the method, the data set and networks that are named by their place."""
+        networks = [self.arguments[name] for name in ("encoder", "decoder") if name in self.arguments]
+        return [place for place in (self.method, self.data, *networks) if ":" in place]
 
     @property
     def command(self) -> str:
@@ -104,6 +111,8 @@ class Plan:
 
 class Run:
     """The files of one run."""
+
+    trusted = False  # whether code that it names may be imported: it is the run of this very process
 
     def __init__(self, path: Path | str) -> None:
         """Opens a directory that holds a run."""
