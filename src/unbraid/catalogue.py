@@ -27,6 +27,7 @@ from unbraid.errors import UserError, unknown
 HERE = Path(__file__).parent
 KINDS = {"methods": "method", "data": "data set", "metrics": "metric"}
 FOLDERS = {"metrics": ("metrics", "metrics/model"), "data": ("data/sets",)}  # where not the kind's name
+OBJECT = "an object of "  # begins the description of a network that was given as a module, not as a factory
 FROM_FILE = "__unbraid_file__"  # in a module that was loaded from a user's file: its path
 TRAIT = {"methods": "batch_kind", "data": "gives"}  # what the classes of a kind have
 CLASS_OF = {"methods": "unbraid.methods.contract.Method", "data": "unbraid.data.table.Table"}
@@ -78,12 +79,18 @@ def find(kind: str, name: str) -> Entry:
 
 def method_entry(method: Any) -> Entry:
     """The entry of a method that is given by name, by place or as a class."""
-    return find("methods", method) if isinstance(method, str) else _own("methods", method, name_of(method))
+    if isinstance(method, str):
+        return find("methods", method)
+    if not isinstance(method, type):
+        raise UserError(f"a method is given by its name, as 'file.py:Class' or as a class, not as {method!r}")
+    return _own("methods", method, name_of(method))
 
 
 def installed_entries(kind: str) -> dict[str, Entry]:
     """What installed packages give; they are imported."""
-    return {name: _own(kind, point.load(), name) for name, point in _installed(kind).items()}
+    return (
+        {} if kind not in TRAIT else {name: _own(kind, point.load(), name) for name, point in _installed(kind).items()}
+    )
 
 
 def name_of(thing: Any) -> str:

@@ -217,6 +217,10 @@ class Configured:
         object.__setattr__(self, "arguments", {a.name: a.absolute(bound.arguments[a.name]) for a in known})
         return self
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copies and pickles have the content, and need no arguments of the constructor."""
+        return object.__new__, (type(self),), self.__dict__
+
 
 @cache
 def _constructor(cls: type) -> tuple[Argument, ...]:

@@ -73,8 +73,11 @@ class Disentangler(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return own | self._defaults() | given
 
     def _defaults(self) -> dict[str, Any]:
-        """The method's arguments, those of its sampler, and its networks."""
-        entry = catalogue.method_entry(self.method)
+        """The method's arguments, those of its sampler, and its networks; nothing where there is no such method."""
+        try:
+            entry = catalogue.method_entry(self.method)
+        except UserError:  # `fit` says so
+            return {}
         known = (*entry.arguments, *catalogue.sampling(entry.traits["batch_kind"]), *catalogue.NETWORKS)
         return {a.name: None if a.name == "likelihood" else a.default for a in known}
 

@@ -185,7 +185,8 @@ def evaluate(
 def _warn_if_unfinished(run: Run) -> None:
     if not run.finished:
         what = f"the training of {run.path} has not reached its {run.plan.steps:,} steps"
-        warnings.warn(f"{what}: '{run.plan.command}' continues it", stacklevel=3)
+        again = f"'{run.plan.command}'" if run.plan.repeated else "the same call of fit"
+        warnings.warn(f"{what}: {again} continues it", stacklevel=3)
 
 
 def _scores(

@@ -49,7 +49,9 @@ class SetParser(Parser):
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         if self.get_default("has_options"):
-            entry = next((entry for word in args or () if (entry := catalogue.entries("data").get(word))), None)
+            known = catalogue.entries("data")
+            name = next((word for word in args or () if word in known or ".py:" in word), None)
+            entry = catalogue.find("data", name) if name else None
             if entry and entry.arguments:
                 add_options(self.add_argument_group(entry.name, entry.summary), entry.arguments)
         return super().parse_known_args(args, namespace)
@@ -82,7 +84,7 @@ def show_set(arguments: argparse.Namespace) -> int:
     table: Table = entry.load()(**given)
     for factor in arguments.joint or ():
         table.column(factor)
-    out: Path = arguments.out or Path(f"{entry.name}.png")
+    out: Path = arguments.out or Path(f"{entry.name.rpartition(':')[2]}.png")
     try:
         _print_factors(table)
         print(f"contact sheet: {contact_sheet(table, out)}")

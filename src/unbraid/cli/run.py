@@ -31,12 +31,15 @@ def main(words: list[str]) -> int:
         if {"-h", "--help"} & set(words):
             _print_help()
             return 0
-        raise UserError("say which method to run, as in 'unbraid run beta_vae'; 'unbraid list methods' shows them all")
+        raise UserError(
+            "say which method to run, as in 'unbraid run beta_vae'; 'unbraid list methods' shows them all, "
+            "and one of your own is file.py:Class"
+        )
     entry = catalogue.find("methods", method)
     data = catalogue.find("data", _option(words, "--data"))
     parser = _parser(method, data.name)
     sampling = catalogue.sampling(entry.traits["batch_kind"])
-    add_options(parser.add_argument_group(entry.name, entry.summary), entry.arguments)
+    add_options(parser.add_argument_group(entry.name, entry.summary), (*entry.arguments, *catalogue.NETWORKS))
     add_options(parser.add_argument_group("drawing of batches"), sampling)
     given = vars(parser.parse(words[1:]))
 
@@ -48,7 +51,8 @@ def main(words: list[str]) -> int:
     if given.get("data_root"):
         os.environ["UNBRAID_DATA"] = given["data_root"]
     machine.prepare_threads(given.get("threads"))
-    return _run(entry, data, take(entry.arguments), take(data.arguments), chosen, training, given)
+    own = take((*entry.arguments, *catalogue.NETWORKS))
+    return _run(entry, data, own, take(data.arguments), chosen, training, given)
 
 
 def _run(

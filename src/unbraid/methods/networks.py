@@ -19,13 +19,12 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from unbraid.catalogue import absolute, load_object, place_of
+from unbraid.catalogue import OBJECT, absolute, load_object, place_of
 from unbraid.errors import UserError
 from unbraid.methods.contract import Method
 from unbraid.nets.autoencoders import Decoder
 
 NAMES = {"encoder": ("encoder", "trunk"), "decoder": ("decoder",)}  # what methods call such a network
-OBJECT = "an object of "  # begins the description of a module that is no factory
 
 
 def replace_networks(method: Method[Any], *, encoder: Any = None, decoder: Any = None) -> None:

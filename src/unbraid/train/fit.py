@@ -26,7 +26,6 @@ from unbraid.data.table import Table
 from unbraid.errors import UserError
 from unbraid.maths.schedule import falling
 from unbraid.methods.contract import Group, Method
-from unbraid.methods.networks import OBJECT
 from unbraid.train.checkpoint import load_state, load_weights, save_state, save_weights
 from unbraid.train.history import History
 from unbraid.train.progress import Progress
@@ -122,7 +121,7 @@ def _check_arguments(steps: int, decay: float, threads: int | None, out: str) ->
 
 def _created(out: str, plan: Plan, method: Method[Any], data: Table) -> Run:
     """The run's directory; what it holds must be of the same data and of the same first weights."""
-    sources = {place: catalogue.source_digest(place.removeprefix(OBJECT)) for place in plan.places}
+    sources = {place: catalogue.source_digest(place.removeprefix(catalogue.OBJECT)) for place in plan.places}
     kept = {"sources": sources} if sources else {}
     run = Run.create(out, plan, spec=asdict(data.spec), start=_digest(method), **kept)
     run.trusted = True

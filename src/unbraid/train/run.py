@@ -18,6 +18,7 @@ import io
 import json
 import os
 import platform
+import shlex
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -30,6 +31,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from unbraid.catalogue import OBJECT
 from unbraid.errors import UserError
 
 try:
@@ -104,9 +106,13 @@ class Plan:
             if isinstance(value, bool):
                 words.append(f"--{flag}" if value else f"--no-{flag}")
             elif value is not None:
-                text = str(value)
-                words += [f"--{flag}", f"'{text}'" if " " in text or not text else text]
+                words += [f"--{flag}", shlex.quote(str(value))]
         return " ".join(words)
+
+    @property
+    def repeated(self) -> bool:
+        """Whether `command` repeats the run: not where it was given arrays or networks that it does not keep."""
+        return self.data != "arrays" and not any(str(value).startswith(OBJECT) for value in self.arguments.values())
 
 
 class Run:
