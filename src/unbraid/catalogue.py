@@ -120,7 +120,7 @@ def absolute(place: str) -> str:
 
 def source_digest(place: str) -> str | None:
     """A digest of the file that a place lies in; None where there is no such file."""
-    module = place.partition("(")[0].rpartition(":")[0]
+    module = place.removeprefix(OBJECT).partition("(")[0].rpartition(":")[0]
     file = module if module.endswith(".py") else getattr(importlib.import_module(module), "__file__", None)
     return hashlib.sha256(Path(file).read_bytes()).hexdigest()[:16] if file and Path(file).is_file() else None
 
@@ -180,7 +180,7 @@ def of_models() -> tuple[str, ...]:
 
 def check(entry: Entry, given: dict[str, Any]) -> None:
     """Refuses arguments that the entry does not take, or not with this value, and missing ones that it needs."""
-    config.check(entry.name, entry.arguments, given)
+    config.check(entry.name.rpartition(":")[2], entry.arguments, given)
 
 
 def sampling(kind: str) -> tuple[Argument, ...]:

@@ -121,7 +121,7 @@ def _check_arguments(steps: int, decay: float, threads: int | None, out: str) ->
 
 def _created(out: str, plan: Plan, method: Method[Any], data: Table) -> Run:
     """The run's directory; what it holds must be of the same data and of the same first weights."""
-    sources = {place: catalogue.source_digest(place.removeprefix(catalogue.OBJECT)) for place in plan.places}
+    sources = {place: catalogue.source_digest(place) for place in plan.places}
     kept = {"sources": sources} if sources else {}
     run = Run.create(out, plan, spec=asdict(data.spec), start=_digest(method), **kept)
     run.trusted = True
