@@ -121,7 +121,10 @@ def absolute(place: str) -> str:
 def source_digest(place: str) -> str | None:
     """A digest of the file that a place lies in; None where there is no such file."""
     module = place.removeprefix(OBJECT).partition("(")[0].rpartition(":")[0]
-    file = module if module.endswith(".py") else getattr(importlib.import_module(module), "__file__", None)
+    try:
+        file = module if module.endswith(".py") else getattr(importlib.import_module(module), "__file__", None)
+    except ImportError:  # it was made by exec, or is gone
+        file = None
     return hashlib.sha256(Path(file).read_bytes()).hexdigest()[:16] if file and Path(file).is_file() else None
 
 

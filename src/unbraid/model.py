@@ -226,4 +226,4 @@ def _numbers(codes: Any, what: str, width: int) -> NDArray[np.float32]:
         raise SampleError(f"{what} must have the shape [n, {width}], not {list(array.shape)}")
     if array.dtype.kind not in "fiub" or not np.isfinite(array).all():
         raise SampleError(f"{what} must be finite numbers")
-    return np.ascontiguousarray(array, np.float32)
+    return np.require(array, np.float32, ["C", "W"])

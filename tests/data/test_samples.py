@@ -74,6 +74,12 @@ def test_nothing_is_copied_before_a_batch_is_taken() -> None:
     assert np.shares_memory(read(frame).array, frame.to_numpy())
 
 
+def test_arrays_that_are_read_only_are_copied_for_torch() -> None:
+    locked = COLOUR.transpose(0, 3, 1, 2).copy()
+    locked.flags.writeable = False
+    torch.from_numpy(read(locked).batch(slice(0, 2)))  # would warn, which is an error here
+
+
 def test_a_frame_keeps_its_columns_and_its_index() -> None:
     frame = pd.DataFrame({"age": [40, 50], "weight": [70.5, 80.5], "smoker": [True, False]}, index=["ann", "bob"])
     samples = read(frame)

@@ -52,11 +52,10 @@ class Samples:
         return (1, 1, self.array.shape[1]) if self.layout == "features" else self.array.shape[1:]
 
     def batch(self, rows: Rows | slice) -> NDArray[Any]:
-        """Images as bytes or float32 [b, c, h, w], features as float64 [b, d]; contiguous."""
+        """Images as bytes or float32 [b, c, h, w], features as float64 [b, d]; contiguous and writable, for torch."""
         part = self.array[rows]
-        if self.layout == "features":
-            return np.ascontiguousarray(part, np.float64)
-        return np.ascontiguousarray(part, None if part.dtype == np.uint8 else np.float32)
+        kind = np.float64 if self.layout == "features" else np.uint8 if part.dtype == np.uint8 else np.float32
+        return np.require(part, kind, ["C", "W"])
 
     def like(self, found: NDArray[Any]) -> Any:
         """Samples that a model drew (images [n, c, h, w] or features [n, d]), in the layout and kind of these."""
