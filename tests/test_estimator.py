@@ -131,6 +131,7 @@ def test_cases_against_controls() -> None:
         FEATURES[:30], background=FEATURES[30:]
     )
     assert list(fitted.get_feature_names_out()) == ["s0", "s1", "z0", "z1", "z2"]
+    assert fitted.model_.scaling is not None
     np.testing.assert_allclose(fitted.model_.scaling.mean, FEATURES.mean(0))
     with pytest.raises(UserError, match=r"salient_vae needs .*: fit\(X, background=B\)"):
         Disentangler("salient_vae", steps=3).fit(FEATURES)
@@ -149,6 +150,7 @@ def test_the_score_is_the_bound_in_the_units_of_the_features() -> None:
     """Of a model whose code tells nothing (beta is huge) it is the log density of a fixed Gaussian."""
     fitted = Disentangler("beta_vae", beta=1e6, steps=200, batch=60, lr=1e-2, width=2, latents=1).fit(FEATURES)
     mean = fitted.inverse_transform(np.zeros((1, 1), np.float32))[0]
+    assert fitted.model_.scaling is not None
     deviation = fitted.model_.scaling.spread  # sigma of 0.1 is one standard deviation
     held, constant = FEATURES[:, deviation > 0], deviation > 0
     z = (held - mean[constant]) / deviation[constant]

@@ -6,16 +6,24 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
+from sklearn.linear_model import LogisticRegression
 
 from unbraid.codes import Codes
+from unbraid.data.compose.palette import grounds
+from unbraid.data.sets.colored_mnist import ColoredMNIST
 from unbraid.data.sets.rotation_colored_mnist import ANGLES, RotationColoredMNIST
 from unbraid.data.table import Table
-from unbraid.encode import images
+from unbraid.encode import encode_rows, images
 from unbraid.methods.contract import Method
 from unbraid.metrics.group_accuracy import group_accuracy
 from unbraid.train.run import Run
 
 SHIFT_ROWS = 3000
+SHADES = (0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.89, 0.95, 1.0)
+OUTSIDE = np.array([(230, 120, 0), (0, 0, 90), (90, 60, 30)], np.float32)  # orange, navy, brown: between no two grounds
+REFIT_ROWS = 6000
+Pair = dict[str, float]
 
 
 def by_angle(run: Run, method: Method[Any], data: Table, codes: Codes) -> dict[str, dict[str, float | None]]:
@@ -30,24 +38,67 @@ def by_angle(run: Run, method: Method[Any], data: Table, codes: Codes) -> dict[s
     return found
 
 
-@torch.no_grad()
-def shifts(run: Run, method: Method[Any], data: RotationColoredMNIST, codes: Codes) -> dict[str, float]:
-    """Accuracy on test digits where just the angle is new, just the ground, neither or both."""
+def shifts(run: Run, method: Method[Any], data: RotationColoredMNIST, codes: Codes) -> dict[str, Pair]:
+    """Average and worst accuracy on test digits where just the angle is new, just the ground, neither or both."""
     assert isinstance(data.test, RotationColoredMNIST)
     found, test = {}, data.test
     (old_angles, old_grounds, colours), (new_angles, new_grounds, _) = data.choices, test.choices
-    for name, angles, grounds in (
+    for name, angles, colours_below in (
         ("neither", old_angles, old_grounds),
         ("angle", new_angles, old_grounds),
         ("ground", old_angles, new_grounds),
         ("both", new_angles, new_grounds),
     ):
-        table = test.using(test.digits, test.labels, (angles, grounds, colours))
-        rows = np.random.default_rng(0).choice(len(table), SHIFT_ROWS, replace=False)
-        logits = method.classify(images(method, table, rows))
-        assert logits is not None
-        found[name] = float((logits.argmax(1).cpu().numpy() == table.values(rows)[:, 0]).mean())
+        table = test.using(test.digits, test.labels, (angles, colours_below, colours))
+        found[name] = _accuracy(method, table, SHIFT_ROWS)
     return found
+
+
+def over_shades(run: Run, method: Method[Any], data: ColoredMNIST, codes: Codes) -> dict[str, Pair]:
+    """Average and worst accuracy on test digits with grounds of each shade, with those of training, and outside."""
+    assert isinstance(data.test, ColoredMNIST)
+    test, seen = data.test, data.test.using(data.test.digits, data.test.labels, data.choices)
+    found = {"seen": _accuracy(method, seen, SHIFT_ROWS)}
+    for shade in SHADES:
+        found[f"{shade:g}"] = _accuracy(method, _on(test, grounds(shade)), SHIFT_ROWS)
+    outside = _on(test, np.concatenate([grounds(0)[:3], OUTSIDE]))
+    return {**found, "outside": _accuracy(method, outside, SHIFT_ROWS)}
+
+
+def _on(table: ColoredMNIST, colours: NDArray[np.float32]) -> ColoredMNIST:
+    other = table.using(table.digits, table.labels, table.choices)
+    other.grounds = colours
+    return other
+
+
+@torch.no_grad()
+def _accuracy(method: Method[Any], table: Table, count: int) -> Pair:
+    rows = np.random.default_rng(0).choice(len(table), count, replace=False)
+    logits = method.classify(images(method, table, rows))
+    assert logits is not None
+    values = table.values(rows)
+    return _groups(logits.argmax(1).cpu().numpy(), values[:, 0], values[:, table.column("background")])
+
+
+def _groups(predicted: NDArray[Any], classes: NDArray[Any], groups: NDArray[Any]) -> Pair:
+    score = group_accuracy(predicted, classes, groups, np.random.default_rng(0), resamplings=0)
+    return {"average": score.value, "worst": float(score.parts["worst"])}
+
+
+def refitted(run: Run, method: Method[Any], data: Table, codes: Codes) -> Pair:
+    """Average and worst accuracy of a linear classifier that is trained to convergence on the frozen codes."""
+    rows = np.random.default_rng(0).choice(len(data), REFIT_ROWS, replace=False)
+    train = encode_rows(method, data, rows)
+    block, label = method.class_block, train.factor(train.label)
+    model = LogisticRegression(C=100, max_iter=2000).fit(_directions(train, block), label)
+    predicted = model.predict(_directions(codes, block))
+    groups = np.ravel_multi_index([codes.factor(name) for name in codes.groups], [1000] * len(codes.groups))
+    return _groups(predicted, codes.factor(codes.label), groups)
+
+
+def _directions(codes: Codes, block: str) -> NDArray[np.float64]:
+    z = codes.blocks[block].codes.astype(np.float64)
+    return np.asarray(z / np.maximum(np.linalg.norm(z, axis=1, keepdims=True), 1e-12))
 
 
 @torch.no_grad()

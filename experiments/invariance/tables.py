@@ -16,10 +16,14 @@ WEAK = ("Swap", "Ada-GVAE", "Ada-ML-VAE")
 FREE = ("beta-VAE", "AnnealedVAE", "FactorVAE", "DIP-VAE-I", "DIP-VAE-II", "beta-TCVAE", "beta-FactorTCVAE")
 WARM_UPS = ("Swap, no warm-up", "Swap, amount only", "Swap")
 METRICS = ("mig", "sap", "irs", "factor_vae_score", "dci")
-OF_MEANS = "Swap, contrast of means"
+FORMS = ("Swap, one encoder", "Swap, contrast of means", "Contrast only")
 PAPER_1 = {  # average, worst on Colored-MNIST
     "Baseline": (0.9512, 0.6617), "beta-VAE": (0.9265, 0.5879), "VFAE": (0.9312, 0.6554), "CAI": (0.9356, 0.6317),
     "CVIB": (0.9331, 0.7012), "UAI": (0.9474, 0.7425), "Swap": (0.9796, 0.9043),
+}  # fmt: skip
+PAPER_1_SHAPES = {
+    "Baseline": (0.9887, 0.9689), "beta-VAE": (0.9866, 0.9577), "VFAE": (0.9772, 0.9334), "CAI": (0.9762, 0.9432),
+    "CVIB": (0.9711, 0.9446), "UAI": (0.9713, 0.9521), "Swap": (0.9852, 0.9763),
 }  # fmt: skip
 PAPER_2 = {  # average / worst at each angle
     "Baseline": ".770/.623 .897/.775 .858/.658 .683/.499", "beta-VAE": ".771/.612 .852/.750 .834/.630 .687/.472",
@@ -63,8 +67,12 @@ def metric(r: Results, label: str, name: str) -> Numbers:
     return of(r, label, SHAPES, name)
 
 
-def probe(r: Results, data: str, block: str, factor: str) -> Numbers:
-    return of(r, "Swap", data, "leakage", "parts", "accuracy", block, factor)
+def worst_of_shapes(r: Results, label: str) -> Numbers:
+    return of(r, f"{label}, shape", SHAPES, "group_accuracy", "parts", "worst")
+
+
+def probe(r: Results, data: str, block: str, factor: str, score: str = "leakage_sampled") -> Numbers:
+    return of(r, "Swap", data, score, "parts", "accuracy", block, factor)
 
 
 def by_chance(r: Results, data: str, factor: str) -> Numbers:
@@ -72,18 +80,54 @@ def by_chance(r: Results, data: str, factor: str) -> Numbers:
 
 
 def first_table(r: Results) -> Table:
-    rows = [
-        [m, _cell(average_accuracy(r, m, COLORED)), _cell(worst_accuracy(r, m, COLORED)), *PAPER_1.get(m, ("", ""))]
-        for m in (*PAPER_1, OF_MEANS)
+    rows = []
+    for m in (*PAPER_1, *FORMS):
+        again = [_cell(of(r, m, COLORED, "refitted", which)) for which in ("average", "worst")]
+        own = [_cell(average_accuracy(r, m, COLORED)), _cell(worst_accuracy(r, m, COLORED))]
+        rows.append([m, *own, *PAPER_1.get(m, ("", "")), *again])
+    columns = [
+        "model",
+        "average",
+        "worst group",
+        "the paper: average",
+        "worst",
+        "classifier refitted: average",
+        "worst",
     ]
-    columns = ["model", "average", "worst group", "the paper: average", "worst"]
-    note = "Mean (least to most over seeds). The worst is over cells of digit and ground."
+    note = (
+        "Mean (least to most over seeds). The worst is over cells of digit and ground. Refitted: a linear classifier "
+        "trained to convergence on the frozen codes of 6,000 training images."
+    )
     return Table("Table 1: Colored-MNIST, unseen grounds", columns, rows, note)
+
+
+def first_table_shapes(r: Results) -> Table:
+    rows = []
+    for m, paper in PAPER_1_SHAPES.items():
+        average = of(r, f"{m}, shape", SHAPES, "group_accuracy")
+        rows.append([m, _cell(average), _cell(worst_of_shapes(r, m)), *paper])
+    columns = ["model", "average", "worst group", "the paper: average", "worst"]
+    note = "Five object hues to train on, the other five to test on; groups are shape and hue."
+    return Table("Table 1: shapes of 3D Shapes, unseen hues", columns, rows, note)
+
+
+def shade_table(r: Results) -> Table:
+    found: dict[str, Any] = next((run.measures.get("over_shades", {}) for run in r.where(data=COLORED)), {})
+    rows = []
+    for m in (*PAPER_1, *FORMS):
+        cells = [f"{mean(of(r, m, COLORED, 'over_shades', s, 'average'))} / " for s in found]
+        worst = [mean(of(r, m, COLORED, "over_shades", s, "worst")) for s in found]
+        rows.append([m, *(a + w for a, w in zip(cells, worst, strict=True))])
+    note = (
+        "Average / worst group, mean over seeds. The columns with a number have that share of the sums of two training "
+        "grounds; the claims are decided at 0.89. Outside: orange, navy and brown."
+    )
+    return Table("Colored-MNIST: how bright the unseen grounds are", ["model", *found], rows, note)
 
 
 def angle_table(r: Results) -> Table:
     rows = []
-    for m in (*PAPER_2, OF_MEANS):
+    for m in (*PAPER_2, *FORMS):
         cells = [f"{mean(at_angle(r, m, a, 'average'))} / {mean(at_angle(r, m, a, 'worst'))}" for a in ANGLES]
         paper = PAPER_2.get(m, "").replace("/", " / ").replace(" .", "; .").replace("/;", "/")
         rows.append([m, *cells, paper])
@@ -92,10 +136,37 @@ def angle_table(r: Results) -> Table:
 
 def shift_table(r: Results) -> Table:
     which = ("neither", "angle", "ground", "both")
-    rows = [[m, *(_cell(of(r, m, TURNED, "shifts", name)) for name in which)] for m in (*PAPER_2, OF_MEANS)]
+    rows = []
+    for m in (*PAPER_2, *FORMS):
+        pairs = [[mean(of(r, m, TURNED, "shifts", name, part)) for part in ("average", "worst")] for name in which]
+        rows.append([m, *(" / ".join(pair) for pair in pairs)])
     columns = ["model", "as in training", "new angle", "new ground", "both new"]
-    note = "Test digits, average accuracy. The paper's table 2 has both new."
+    note = "Test digits, average / worst group of digit and ground. The paper's table 2 has both new."
     return Table("Rotation-Colored-MNIST: which change costs", columns, rows, note)
+
+
+def curve_table(r: Results) -> Table:
+    """The score that decides, over the length of training, for one seed of a few methods."""
+    rows = []
+    for label, data, path, what in (
+        *(
+            (m, COLORED, ("group_accuracy", "parts", "worst"), "worst group")
+            for m in ("Swap", "Baseline", "Contrast only")
+        ),
+        *((m, SHAPES, ("mig",), "MIG") for m in ("Swap", "Ada-GVAE", "beta-TCVAE")),
+    ):
+        aside = r.where(label=f"{label}, over steps", data=data)
+        first = [run for run in r.where(label=label, data=data) if run.seed in {one.seed for one in aside}]
+        found = sorted((run.steps, run.value(*path)) for run in (*aside, *first))
+        rows.append([label, data, what, "; ".join(f"{steps:,}: {value:.3f}" for steps, value in found)])
+    return Table("Over the length of training", ["model", "data", "score", "steps: score"], rows, "One seed each.")
+
+
+def varied_table(r: Results) -> Table:
+    """What Ada-GVAE's scores depend on."""
+    labels = [m for m in r.labels(data=SHAPES) if m.startswith("Ada-GVAE, ") and not m.endswith("over steps")]
+    rows = [[m.removeprefix("Ada-GVAE, "), *(_cell(metric(r, m, name)) for name in METRICS)] for m in labels]
+    return Table("Ada-GVAE on 3D Shapes: one thing changed at a time", ["", *METRICS], rows, "One reserved seed.")
 
 
 def shape_table(r: Results) -> Table:
@@ -126,10 +197,18 @@ def leakage(r: Results) -> Table:
         (TURNED, ("digit", "angle", "background", "colour")),
     ):
         for factor in factors:
-            cells = [_cell(probe(r, data, block, factor)) for block in ("p", "n")]
+            cells = [
+                _cell(probe(r, data, block, factor, score))
+                for score in ("leakage_sampled", "leakage")
+                for block in ("p", "n")
+            ]
             rows.append([data, factor, *cells, _cell(by_chance(r, data, factor))])
-    note = "Linear probes on the codes of test images. Wanted: the digit from p alone, the others from n alone."
-    return Table("What leaks where: the swap model", ["data", "factor", "from p", "from n", "chance"], rows, note)
+    columns = ["data", "factor", "from p", "from n", "from the mean of p", "of n", "chance"]
+    note = (
+        "Linear probes of test images: of sampled codes, which decide, and of standardised means. Wanted: the digit "
+        "from p alone, the others from n alone."
+    )
+    return Table("What leaks where: the swap model", columns, rows, note)
 
 
 def _metrics(r: Results, label: str) -> list[Any]:
@@ -152,4 +231,6 @@ def each(values: dict[str, Numbers]) -> str:
     return ", ".join(mean(value) for value in values.values())
 
 
-TABLES = (first_table, angle_table, shift_table, shape_table, warm_up_table, scheme_table, leakage)
+def tables(r: Results) -> list[Table]:
+    found = (first_table, first_table_shapes, shade_table, angle_table, shift_table, shape_table, warm_up_table)
+    return [table(r) for table in (*found, scheme_table, leakage, curve_table, varied_table)]

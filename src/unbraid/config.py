@@ -12,7 +12,7 @@ import ast
 import inspect
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
@@ -108,7 +108,7 @@ class Argument:
         if not isinstance(value, number) or (described and isinstance(value, bool)):
             raise UserError(f"{self.name} of {owner} must be {described}, not {value!r}")
         if self.choices and value not in self.choices:
-            raise unknown(f"{self.name} of {owner}", str(value), self.choices)
+            raise UserError(f"{self.name} of {owner} must be {_either(self.choices)}, not '{value}'")
         if described and not math.isfinite(value):
             raise UserError(f"{self.name} of {owner} must be a finite number, not {value}")
         wanted = limit.refusal(value) if limit else None
@@ -273,3 +273,8 @@ def _absolute(text: str) -> str:
 
 def _meanings(doc: str) -> dict[str, str]:
     return dict(re.findall(r"^ {4,}(\w+): (.+)$", doc, re.MULTILINE))
+
+
+def _either(choices: Sequence[Any]) -> str:
+    *others, last = map(str, choices)
+    return f"{', '.join(others)} or {last}" if others else last

@@ -67,6 +67,20 @@ def test_a_broken_mnist_is_not_replaced(tmp_path: Path) -> None:
             digits.load()
 
 
+@pytest.mark.parametrize("table", [ColoredMNIST, RotationColoredMNIST], ids=lambda t: t.name)
+def test_a_shade_makes_test_grounds_of_the_sums_of_training_grounds(table: type[PaintedDigits]) -> None:
+    plain, shaded = table(), table(shade=0.5)
+    rows = np.arange(0, len(plain), 97)
+    np.testing.assert_array_equal(plain.images(rows), shaded.images(rows))
+    assert shaded.test is not None
+    rows = RNG.integers(0, len(shaded.test), 200)
+    corner = shaded.test.images(rows)[:, :, 0, 0]
+    ground = shaded.test.values(rows)[:, shaded.column("background")]
+    wanted = {3: (0, 55, 95), 4: (80, 55, 0), 5: (80, 0, 95)}
+    assert set(ground) == set(wanted)
+    assert all(tuple(c) == wanted[g] for c, g in zip(corner.tolist(), ground, strict=True))
+
+
 @pytest.mark.parametrize("table", [ColoredMNIST, RotationColoredMNIST, CMNIST], ids=lambda t: t.name)
 def test_pairs_are_the_same_handwriting_in_other_colours(table: type[PaintedDigits]) -> None:
     painted = table()

@@ -15,7 +15,7 @@ from unbraid.errors import UserError
 from unbraid.methods.cnn import CNN
 
 
-@pytest.mark.parametrize("name", ["cnn", "beta_vae_classifier", "cai", "cvib", "uai", "vfae", "swap_vae"])
+@pytest.mark.parametrize("name", ["cnn", "beta_vae_classifier", "cai", "cvib", "uai", "vfae", "swap_vae", "supcon"])
 def test_classifiers_give_logits_in_the_order_of_the_images_and_refuse_sets_without_classes(name: str) -> None:
     kind = catalogue.find("methods", name).load()
     method, x = build(kind).eval(), batch().x

@@ -215,9 +215,9 @@ def test_blocks_are_the_code_the_representation_and_their_slices() -> None:
     ("arguments", "message"),
     [
         ({"slices": 5}, "24 dimensions of r cannot be cut into 5"),
-        ({"heads": "two"}, "no heads of sub_infomax is called 'two': there are: each, one, paper"),
-        ({"positives": "class"}, "no positives of sub_infomax is called 'class'"),
-        ({"net": "resnet50"}, "no net of sub_infomax is called 'resnet50'"),
+        ({"heads": "two"}, "heads of sub_infomax must be paper, each or one, not 'two'"),
+        ({"positives": "class"}, "positives of sub_infomax must be .*, not 'class'"),
+        ({"net": "resnet50"}, "net of sub_infomax must be .*, not 'resnet50'"),
         ({"hessian": -0.1}, "hessian of sub_infomax must be 0 or more"),
         ({"warm_up": -1}, "warm_up of sub_infomax must be 0 or more"),
         ({"latents": 0}, "latents of sub_infomax must be 1 or more"),

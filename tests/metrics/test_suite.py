@@ -83,7 +83,7 @@ def test_the_seed_and_the_list_of_metrics_are_refused_in_sentences_of_their_own(
     "name,arguments,sentence",
     [
         ("mig", {"bins": 0}, "bins of mig must be 1 or more, not 0"),
-        ("mig", {"estimator": "kn"}, "no estimator of mig is called 'kn'"),
+        ("mig", {"estimator": "kn"}, r"estimator of mig must be .* or .*, not 'kn'"),
         ("irs", {"quantile": 1.5}, "quantile of irs must be from 0 to 1, not 1.5"),
         ("dci", {"trees": 2.5}, "trees of dci must be a whole number"),
         ("sap", {"bins": 3}, "no argument of sap is called 'bins'"),

@@ -74,6 +74,36 @@ def test_intervals_are_over_seeds_not_over_runs() -> None:
     assert high - low == pytest.approx(expected, rel=0.15)
 
 
+def test_few_seeds_are_drawn_in_all_ways_that_there_are() -> None:
+    """Three seeds have ten draws; the ends stand where the sum of their probabilities passes 2.5 and 97.5 %."""
+    table = runs(0.0, 0.0, seeds=3)
+    table["score"] = np.array([0.0, 1.0, 5.0])[table["seed"]]
+
+    asked = []
+
+    def cubed(t: pd.DataFrame) -> float:
+        asked.append(t)
+        return float(t.groupby("seed")["score"].mean().mean() ** 3)
+
+    _, low, high = analyse.over_seeds(table, cubed, np.random.default_rng(0), 10)
+    assert len(asked) == 1 + 10
+    every = sorted(float(np.mean(drawn)) ** 3 for drawn in product([0.0, 1.0, 5.0], repeat=3))  # all alike probable
+    assert [low, high] == [every[0], every[26]]
+    _, low, high = analyse.over_seeds(table, cubed, np.random.default_rng(0), 9)  # too few to ask for: at random
+    assert {low, high} <= set(every)
+
+
+def test_the_weights_of_draws_are_their_probabilities() -> None:
+    for n in (2, 3, 5):
+        found = {tuple(c): w for c, w in analyse._choices(n, np.random.default_rng(0), 1000)}
+        counted: dict[tuple[int, ...], float] = {}
+        for drawn in product(range(n), repeat=n):
+            key = tuple(sorted(drawn))
+            counted[key] = counted.get(key, 0) + n**-n
+        assert found.keys() == counted.keys()
+        assert [found[key] for key in counted] == pytest.approx(list(counted.values()))
+
+
 def test_transfer_is_sure_where_settings_decide_and_a_coin_where_seeds_do() -> None:
     for other_data, other_score in product([False, True], repeat=2):
         kind = {"other_data": other_data, "other_score": other_score}

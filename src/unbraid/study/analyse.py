@@ -2,14 +2,16 @@
 
 Columns: `data`, `objective`, `strength`, `seed`, and a column for each score; `setting` names all arguments of an
 objective that vary, and where it is missing the strength takes its place. Intervals come from a bootstrap over seeds:
-whole seeds are drawn again with replacement, so that what runs share by their seed stays together. The column `origin`
-of such a draw is the seed that a repeated one is a copy of. With one seed there is no interval.
+whole seeds are drawn again with replacement, so that what runs share by their seed stays together. With few seeds all
+possible draws are taken, each with its probability. The column `origin` of a draw is the seed that a repeated one is
+a copy of. With one seed there is no interval.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import product
+from itertools import combinations_with_replacement, product
+from math import comb, factorial
 from typing import Any
 
 import numpy as np
@@ -52,26 +54,49 @@ def intervals(
 ) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
     """A frame of numbers of the table, and the frames of their low and high ends by bootstrap over seeds."""
     found = values(table)
-    drawn = [values(again).reindex_like(found).to_numpy(float) for again in _draws(table, rng, replicates)]
     ends = np.full((2, *found.shape), np.nan)
-    if drawn:
-        stack = np.stack(drawn)  # [replicates, rows, columns]
-        stack[~np.isfinite(stack)] = np.nan
-        known = ~np.isnan(stack).all(0)
-        ends[:, known] = np.nanquantile(stack[:, known], [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0)
+    draws = list(_draws(table, rng, replicates))
+    if draws:
+        drawn = np.stack([values(again).reindex_like(found).to_numpy(float) for again, _ in draws])
+        weights = np.array([weight for _, weight in draws])
+        for cell in np.ndindex(found.shape):
+            ends[:, *cell] = _ends(drawn[:, *cell], weights)
     low, high = (pd.DataFrame(end, found.index, found.columns) for end in ends)
     return found, low, high
 
 
-def _draws(table: pd.DataFrame, rng: np.random.Generator, replicates: int) -> Iterator[pd.DataFrame]:
-    """Tables of as many seeds, drawn with replacement and numbered anew; none where there is one seed."""
+def _ends(values: Matrix, weights: Matrix) -> Matrix:
+    """The two ends of the interval that holds the middle 95 % of the weight; unknown values have none."""
+    known = np.isfinite(values)
+    if not known.any():
+        return np.full(2, np.nan)
+    order = np.argsort(values[known])
+    below = np.cumsum(weights[known][order])
+    places = np.searchsorted(below / below[-1], [(1 - LEVEL) / 2 - 1e-12, (1 + LEVEL) / 2 - 1e-12])
+    return np.asarray(values[known][order][places])
+
+
+def _draws(table: pd.DataFrame, rng: np.random.Generator, replicates: int) -> Iterator[tuple[pd.DataFrame, float]]:
+    """Tables of as many seeds, drawn with replacement and numbered anew, with weights; none where there is one seed."""
     seeds = table["seed"].unique()
     rows = [np.flatnonzero(table["seed"] == seed) for seed in seeds]
-    for _ in range(replicates if len(seeds) > 1 else 0):
-        chosen = rng.integers(len(seeds), size=len(seeds))
+    for chosen, weight in _choices(len(seeds), rng, replicates if len(seeds) > 1 else 0):
         sizes = [len(rows[place]) for place in chosen]
         again = table.take(np.concatenate([rows[place] for place in chosen])).reset_index(drop=True)
-        yield again.assign(seed=np.repeat(np.arange(len(seeds)), sizes), origin=np.repeat(seeds[chosen], sizes))
+        copies = {"seed": np.repeat(np.arange(len(seeds)), sizes), "origin": np.repeat(seeds[chosen], sizes)}
+        yield again.assign(**copies), weight
+
+
+def _choices(n: int, rng: np.random.Generator, replicates: int) -> Iterator[tuple[NDArray[np.int64], float]]:
+    """Draws of n of n things with replacement: all there are where that is no more than asked for, random ones else."""
+    if comb(2 * n - 1, n) > replicates:
+        yield from ((rng.integers(n, size=n), 1.0) for _ in range(replicates))
+        return
+    for chosen in combinations_with_replacement(range(n), n):
+        orders = factorial(n)
+        for count in np.bincount(chosen):
+            orders //= factorial(int(count))
+        yield np.array(chosen), orders / n**n
 
 
 def averages(
@@ -183,12 +208,9 @@ def transfer_over_seeds(
 ) -> Estimate:
     """The same with its interval; seeds are drawn again as sources and as targets, never one against its copy."""
     rates = transfer_between_seeds(table, scores, other_data=other_data, other_score=other_score).to_numpy()
-    draws = (rng.integers(len(rates), size=len(rates)) for _ in range(replicates))
-    drawn = np.array([_mean(rates[np.ix_(chosen, chosen)]) for chosen in draws])
-    finite = drawn[np.isfinite(drawn)]
-    if len(rates) < 2 or not len(finite):
-        return _mean(rates), float("nan"), float("nan")
-    low, high = np.quantile(finite, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    draws = list(_choices(len(rates), rng, replicates if len(rates) > 1 else 0))
+    drawn = np.array([_mean(rates[np.ix_(chosen, chosen)]) for chosen, _ in draws])
+    low, high = _ends(drawn, np.array([weight for _, weight in draws]))
     return _mean(rates), float(low), float(high)
 
 

@@ -10,10 +10,10 @@ from typing import Annotated
 
 import numpy as np
 
-from unbraid.config import AtLeast
+from unbraid.config import AtLeast, Weight
 from unbraid.data.compose import digits
 from unbraid.data.compose.painted_digits import PaintedDigits, blend, centred
-from unbraid.data.compose.palette import DIGITS, GROUNDS
+from unbraid.data.compose.palette import DIGITS, grounds
 from unbraid.data.table import Bytes, Factor, Values
 
 
@@ -24,6 +24,7 @@ class ColoredMNIST(PaintedDigits):
 
     Args:
         size: height and width of the images in pixels, at least 28
+        shade: brightness of the test grounds, which are the sums of two training grounds times this; 0: a fixed choice
     """
 
     name = "colored_mnist"
@@ -33,11 +34,12 @@ class ColoredMNIST(PaintedDigits):
     nuisances = ("background", "colour")
     groups = ("background",)
 
-    def __init__(self, *, size: Annotated[int, AtLeast(28)] = 28) -> None:
+    def __init__(self, *, size: Annotated[int, AtLeast(28)] = 28, shade: Weight = 0.0) -> None:
+        self.grounds = grounds(shade)
         self.shape = (3, size, size)
         images, self.labels, more, their_labels = digits.load()
         self.digits, self.choices = centred(images, size), (np.arange(3), np.arange(6))
         self.test = self.using(centred(more, size), their_labels, (np.arange(3, 6), np.arange(6)))
 
     def paint(self, digits: Bytes, values: Values) -> Bytes:
-        return blend(GROUNDS[values[:, 1]], DIGITS[values[:, 2]], digits)
+        return blend(self.grounds[values[:, 1]], DIGITS[values[:, 2]], digits)

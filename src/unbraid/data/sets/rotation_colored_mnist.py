@@ -13,10 +13,10 @@ from typing import Annotated
 import numpy as np
 from numpy.typing import NDArray
 
-from unbraid.config import AtLeast
+from unbraid.config import AtLeast, Weight
 from unbraid.data.compose import digits
 from unbraid.data.compose.painted_digits import PaintedDigits, blend, centred
-from unbraid.data.compose.palette import DIGITS, GROUNDS
+from unbraid.data.compose.palette import DIGITS, grounds
 from unbraid.data.table import Bytes, Factor, Values
 
 ANGLES = (-75.0, -65.0, -45.0, -22.5, 0.0, 22.5, 45.0, 65.0, 75.0)  # degrees, anticlockwise
@@ -30,6 +30,7 @@ class RotationColoredMNIST(PaintedDigits):
 
     Args:
         size: height and width of the images in pixels, at least 28
+        shade: brightness of the test grounds, which are the sums of two training grounds times this; 0: a fixed choice
     """
 
     name = "rotation_colored_mnist"
@@ -40,14 +41,15 @@ class RotationColoredMNIST(PaintedDigits):
     groups = ("angle", "background")
     fixed = ("digit", "angle")
 
-    def __init__(self, *, size: Annotated[int, AtLeast(28)] = 28) -> None:
+    def __init__(self, *, size: Annotated[int, AtLeast(28)] = 28, shade: Weight = 0.0) -> None:
+        self.grounds = grounds(shade)
         self.shape = (3, size, size)
         images, self.labels, more, their_labels = digits.load()
         self.digits, self.choices = centred(images, size), (TRAIN, np.arange(3), np.arange(6))
         self.test = self.using(centred(more, size), their_labels, (TEST, np.arange(3, 6), np.arange(6)))
 
     def paint(self, digits: Bytes, values: Values) -> Bytes:
-        return blend(GROUNDS[values[:, 2]], DIGITS[values[:, 3]], turned(digits, values[:, 1]))
+        return blend(self.grounds[values[:, 2]], DIGITS[values[:, 3]], turned(digits, values[:, 1]))
 
 
 def turned(digits: Bytes, angles: NDArray[np.int64]) -> Bytes:
