@@ -278,7 +278,15 @@ def test_a_run_with_own_networks_is_resumed_bit_by_bit(tmp_path: Path) -> None:
                 raise KeyboardInterrupt
 
         unbraid.fit(
-            method, data, steps=120, batch=4, seed=2, out=str(tmp_path / folder), show=False, save_every=0, watch=watch
+            method,
+            data,
+            steps=120,
+            batch=4,
+            seed=2,
+            out=str(tmp_path / folder),
+            show=False,
+            save_every=0,
+            hooks=[watch],
         )
         return method.state_dict()
 

@@ -66,11 +66,13 @@ def _run(
 ) -> int:
     from unbraid import api
     from unbraid.evaluate import complete
+    from unbraid.train.hooks import TensorBoard
 
     check_points(given["points"])
     table = api.load_data(data.name, **data_arguments)
     method = api.build(entry.name, table, seed=training.get("seed", 0), **method_arguments)
-    run = api.fit(method, table, sampling=sampling, show=not given["quiet"], **training)
+    hooks = [TensorBoard(given["tensorboard"])] if given["tensorboard"] else []
+    run = api.fit(method, table, sampling=sampling, show=not given["quiet"], hooks=hooks, **training)
     if given["train_only"]:
         print(f"trained: {run.path}")
         return 0
@@ -102,6 +104,7 @@ def _add_training(parser: Parser) -> None:
     add_options(training, options)
     training.add_argument("--points", type=int, help=f"images to encode for the scores (default: {POINTS})")
     training.add_argument("--metrics", help="names, separated by commas (default: all that the run can have)")
+    training.add_argument("--tensorboard", metavar="DIR", help="write loss terms and traversals for TensorBoard")
     training.add_argument("--data-root", metavar="DIR", help="folder of data files (default: UNBRAID_DATA)")
     training.add_argument("--train-only", action="store_true", help="neither score nor report")
     training.add_argument("--quiet", action="store_true", help="no progress bar")

@@ -130,7 +130,7 @@ def _perform(job: Job, folder: Path, device: str, threads: int, tell: Tell) -> N
         device=device,
         threads=threads,
         show=False,
-        watch=clock,
+        hooks=[clock],
     )
     if run.path.name != job.name:
         raise RuntimeError(f"the run was planned as {job.name} and became {run.path.name}")
