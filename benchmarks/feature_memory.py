@@ -33,5 +33,5 @@ with tempfile.TemporaryDirectory() as folder:
     seconds = time.perf_counter() - begin
 
 peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1 << 20)  # in KB on Linux
-print(f"{rows:,} x {features:,}: trained, and encoded to {codes.shape}, in {seconds:.0f} s; {peak:.2f} GB (at most {LIMIT})")
+print(f"{rows:,} x {features:,} -> {codes.shape}, trained and encoded: {seconds:.0f} s, {peak:.2f} GB (limit {LIMIT})")
 sys.exit(peak > LIMIT)

@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 PAGE = Path(__file__).parents[1] / "docs" / "your_own.md"
@@ -19,4 +20,5 @@ def test_the_page_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for block in blocks:
         exec(compile(re.sub(r"steps=\d+", "steps=2", block), str(PAGE), "exec"), shared)
     assert shared["codes"].shape == (60, 2)
+    assert np.isfinite(shared["best"].loss)
     assert shared["again"].shape == (200, 32, 32, 3)

@@ -100,6 +100,8 @@ def test_parameters_are_those_of_the_method() -> None:
         estimator.set_params(method="vae").fit(FEATURES)
     with pytest.raises(UserError, match="beta of beta_vae must be 0 or more"):
         Disentangler("beta_vae", beta=-1).fit(FEATURES)
+    with pytest.raises(UserError, match=r"there is nothing to learn from: fit\(X\)"):
+        Disentangler("beta_vae").fit()
     with pytest.raises(UserError, match="did you mean 'beta_vae'"):
         Disentangler("betavae").fit(FEATURES)
 

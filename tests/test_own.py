@@ -125,6 +125,11 @@ def test_an_own_method_and_data_set_run_on_the_command_line(mine: Path, capsys: 
     assert the_run(mine.parent).path == run.path
 
 
+def test_an_own_data_set_is_shown_with_its_options(mine: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["data", "show", "mine.py:Dots", "--count", "20"]) == 0, capsys.readouterr().err
+    assert (mine.parent / "Dots.png").exists()
+
+
 def test_the_help_comes_from_the_signature(mine: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["run", "mine.py:Sparse", "--data", "mine.py:Dots", "--help"])

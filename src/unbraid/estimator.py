@@ -99,6 +99,8 @@ class Disentangler(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         if pairs is not None:
             table = self._pairs(pairs, changed, known)
             sampling["changed"] = changed
+        elif X is None:
+            raise UserError("there is nothing to learn from: fit(X), or fit(pairs=(X1, X2))")
         else:
             table = self._table(X, known, background)
         if kind not in table.gives and sampling.get("views_of") != "instance":

@@ -137,6 +137,8 @@ def test_runs_are_named_after_the_content() -> None:
     different = [digest(IMAGES), digest(other), digest(IMAGES, label=COLOURS), digest(IMAGES, label=SIZES)]
     different += [digest(IMAGES, background=IMAGES), digest(IMAGES, background=other)]
     assert len({str(arguments) for arguments in different}) == 6
+    folds = [hold_out(unbraid.from_arrays(IMAGES), fraction=0.5, seed=seed).arguments for seed in (0, 1)]
+    assert folds[0] != folds[1]  # parts of equal size are different runs
 
 
 @pytest.mark.parametrize(

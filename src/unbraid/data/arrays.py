@@ -43,6 +43,7 @@ class ArrayTable(ClassTable):
     """A user's own samples. With a label it gives Labelled and Views, with factors that vary Pairs."""
 
     name = "arrays"
+    by_content = True
 
     def __init__(
         self, rows: Reader, shape: tuple[int, int, int], digest: str, known: Known, scaling: Scaling | None = None

@@ -67,6 +67,7 @@ class Table(Configured, ABC):
     files: tuple[str, ...] = ()  # the file or name of each row, if rows have one
     scaling: Scaling | None = None  # of features, which `images` gives in [0, 1]
     origin: str | None = None  # where it was loaded from, if it is a user's own: 'file.py:Class'
+    by_content: bool = False  # whether its arguments are a digest of its rows, so that a part of it has another
     test: Table | None = None  # held-out rows; if set, scores are computed on them
 
     @abstractmethod
