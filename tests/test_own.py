@@ -178,6 +178,20 @@ def test_a_run_of_an_own_method_is_loaded_only_where_it_is_named(mine: Path) -> 
     np.testing.assert_array_equal(unbraid.load_run(path, trust=True).transform(x), wanted)
 
 
+def test_the_sources_that_a_run_names_are_not_imported_to_be_compared(
+    mine: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(str(mine.parent))
+    data = Squares()
+    path = unbraid.fit(unbraid.build("vae", data, width=2), data, steps=1, batch=4, show=False).path
+    config = json.loads((path / "run.json").read_text())
+    config["sources"] = {"mine:Sparse": "0123456789abcdef"}
+    (path / "run.json").write_text(json.dumps(config))
+    unbraid.load_run(path)
+    assert "mine" not in sys.modules
+    assert not (mine.parent / "been_here").exists()
+
+
 def test_scores_and_reports_of_a_strange_run_import_nothing_either(
     mine: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

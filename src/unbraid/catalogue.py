@@ -119,12 +119,9 @@ def absolute(place: str) -> str:
 
 
 def source_digest(place: str) -> str | None:
-    """A digest of the file that a place lies in; None where there is no such file."""
+    """A digest of the file that a place lies in; None where there is none. Nothing is imported."""
     module = place.removeprefix(OBJECT).partition("(")[0].rpartition(":")[0]
-    try:
-        file = module if module.endswith(".py") else getattr(importlib.import_module(module), "__file__", None)
-    except ImportError:  # it was made by exec, or is gone
-        file = None
+    file = module if module.endswith(".py") else getattr(sys.modules.get(module), "__file__", None)
     return hashlib.sha256(Path(file).read_bytes()).hexdigest()[:16] if file and Path(file).is_file() else None
 
 

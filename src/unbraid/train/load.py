@@ -132,7 +132,7 @@ def check_trust(plan: Plan, named: set[str], trust: bool, path: Path) -> None:
 
 def _warn_of_changes(run: Run) -> None:
     for place, digest in run.config.get("sources", {}).items():
-        if ":" in place and digest is not None and catalogue.source_digest(place) != digest:
+        if catalogue.source_digest(place) not in (digest, None):
             warnings.warn(
                 f"{place} has changed since {run.path} was made: its weights may mean something else", stacklevel=3
             )
