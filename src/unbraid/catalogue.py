@@ -66,7 +66,7 @@ def entries(kind: str) -> dict[str, Entry]:
 
 def find(kind: str, name: str) -> Entry:
     """A method, data set or metric by its name, or a user's own by its place, 'file.py:Class'."""
-    if ":" in name and kind in TRAIT:
+    if isinstance(name, str) and ":" in name and kind in TRAIT:
         return _own(kind, load_object(name), absolute(name))
     known = entries(kind)
     if name in known:
