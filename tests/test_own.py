@@ -192,15 +192,18 @@ def test_the_sources_that_a_run_names_are_not_imported_to_be_compared(
     assert not (mine.parent / "been_here").exists()
 
 
+@pytest.mark.parametrize(("method", "place"), [("mine.py:Sparse", "mine.py:Sparse"), ("vae", "mine.py:Dots")])
 def test_scores_and_reports_of_a_strange_run_import_nothing_either(
-    mine: Path, capsys: pytest.CaptureFixture[str]
+    mine: Path, capsys: pytest.CaptureFixture[str], method: str, place: str
 ) -> None:
-    assert main(["run", "mine.py:Sparse", "--data", "mine.py:Dots", *QUICK, "--train-only"]) == 0
+    assert main(["run", method, "--data", "mine.py:Dots", *QUICK, "--train-only"]) == 0
     run = the_run(mine.parent)
     catalogue._module.cache_clear()
     (mine.parent / "been_here").unlink()
     assert main(["report", str(run.path)]) == 1
-    assert "--trust on the command line" in capsys.readouterr().err
+    message = capsys.readouterr().err
+    assert place in message
+    assert "--trust on the command line" in message
     assert main(["score", str(run.path), "--metrics", "translation"]) == 1
     assert not (mine.parent / "been_here").exists()
     assert main(["report", str(run.path), "--trust"]) == 0
