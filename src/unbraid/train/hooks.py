@@ -69,7 +69,7 @@ class TensorBoard(Hook):
         self.folder, self._open = Path(folder), SummaryWriter
 
     def on_begin(self, run: Run) -> None:
-        self.writer = self._open(str(self.folder / run.path.name))  # type: ignore[no-untyped-call]
+        self.writer = self._open(str(self.folder / run.path.name))
 
     def on_window(self, step: int, terms: dict[str, float]) -> None:
         for name, value in terms.items():
