@@ -38,6 +38,7 @@ def test_images_come_out_channels_first() -> None:
 def test_a_label_gives_classes_and_views_of_the_same_class() -> None:
     table = unbraid.from_arrays(IMAGES, label=["cat", "dog", "owl"] * 8)
     assert table.class_names == ("cat", "dog", "owl")
+    assert not table.factors[0].ordered
     assert table.spec.classes == 3
     batch = drawn(table, Labelled)
     np.testing.assert_array_equal(batch.y, batch.index % 3)
@@ -48,7 +49,7 @@ def test_a_label_gives_classes_and_views_of_the_same_class() -> None:
 def test_pairs_differ_in_as_many_factors_as_asked_for_and_repeats_are_all_used() -> None:
     names = ["colour", "size"]
     table = unbraid.from_arrays(IMAGES, factors=np.stack([COLOURS, SIZES], 1), factor_names=names, label="size")
-    assert [(f.name, f.size) for f in table.factors] == [("colour", 3), ("size", 2)]
+    assert [(f.name, f.size, f.ordered) for f in table.factors] == [("colour", 3, True), ("size", 2, False)]
     rows, rng = np.zeros(300, np.int64), np.random.default_rng(1)
     for k in (1, 2):
         others = table.change(rows, np.full(300, k), rng)

@@ -248,7 +248,8 @@ def known_of(
         if name not in coded:
             raise unknown("factor", name, coded)
     values = np.stack([codes for codes, _ in coded.values()], 1) if coded else np.zeros((n, 0), np.int64)
-    known = tuple(Factor(name, len(found)) for name, (_, found) in coded.items())
+    kinds = {name for name, (_, found) in coded.items() if name == label or found.dtype.kind not in "iufb"}
+    known = tuple(Factor(name, len(found), ordered=name not in kinds) for name, (_, found) in coded.items())
     classes = tuple(map(str, coded[label][1])) if label else ()
     return Known(values, known, label, nuisances, classes, tuple(map(str, names or ())))
 
