@@ -7,6 +7,8 @@ FOLDER may also be a zip of images, or an .npy or .npz array.
 
 import sys
 
+import numpy as np
+
 import unbraid
 
 steps = int(sys.argv[2]) if len(sys.argv) > 2 else 5000
@@ -17,5 +19,6 @@ run = unbraid.fit(method, data, steps=steps, seed=0)
 unbraid.represent(run, method, data)
 print(unbraid.report(run))
 
-again = unbraid.load_run(run.path)  # anywhere, later: the trained method without the data
-print(again)
+model = unbraid.load_run(run.path)  # anywhere, later: the trained model without the data
+codes = model.transform(data.images(np.arange(5)))  # or an array, a tensor, a list of PIL images
+print(dict(zip(model.feature_names, codes[0].round(2), strict=True)))

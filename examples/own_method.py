@@ -1,6 +1,10 @@
 """A method of your own, without touching the package: a sparse autoencoder.
 
 python examples/own_method.py [steps]
+
+or, on the command line:
+
+unbraid run examples/own_method.py:SparseAutoencoder --data dsprites --size 32 --weight 0.5 --steps 2000
 """
 
 import sys
@@ -8,6 +12,7 @@ import sys
 from torch import Tensor
 
 import unbraid
+from unbraid.config import Rate, Size, Weight
 from unbraid.data.batch import Images
 from unbraid.data.table import Spec
 from unbraid.methods.contract import Loss, Method, minimise
@@ -15,9 +20,15 @@ from unbraid.nets import autoencoders as nets
 
 
 class SparseAutoencoder(Method[Images]):
-    """-log p(x|z) + weight |z|_1"""
+    """-log p(x|z) + weight |z|_1
 
-    def __init__(self, spec: Spec, *, weight: float = 1.0, latents: int = 10, lr: float = 1e-3) -> None:
+    Args:
+        weight: of the size of the code
+        latents: number of dimensions of the code
+        lr: learning rate of Adam
+    """
+
+    def __init__(self, spec: Spec, *, weight: Weight = 1.0, latents: Size = 10, lr: Rate = 1e-3) -> None:
         super().__init__(spec, lr=lr)
         self.weight = weight
         self.encoder = nets.encoder("conv", spec.shape, latents, width=8)
@@ -33,9 +44,12 @@ class SparseAutoencoder(Method[Images]):
         return {"z": self.encoder(x)}
 
 
-data = unbraid.load_data("dsprites", size=32)
-method = SparseAutoencoder(data.spec, weight=0.5)
-run = unbraid.fit(method, data, steps=int(sys.argv[1]) if len(sys.argv) > 1 else 2000)
-unbraid.represent(run, method, data)
-print({name: round(score.value, 3) for name, score in unbraid.score(run, metrics=["mig"]).items()})
-print(unbraid.report(run))
+if __name__ == "__main__":  # so that the file can be imported
+    data = unbraid.load_data("dsprites", size=32)
+    method = unbraid.build(SparseAutoencoder, data, seed=0, weight=0.5)
+    run = unbraid.fit(method, data, steps=int(sys.argv[1]) if len(sys.argv) > 1 else 2000)
+    unbraid.represent(run, method, data)
+    print({name: round(score.value, 3) for name, score in unbraid.score(run, metrics=["mig"]).items()})
+    print(unbraid.report(run))
+    model = unbraid.load_run(run.path, SparseAutoencoder)  # code is imported only where you name it
+    print(model.feature_names)

@@ -128,7 +128,7 @@ def test_saved_and_loaded_codes_are_equal(name: str, tmp_path: Path) -> None:
     run = fit(method, TABLE, steps=2, batch=8, out=str(tmp_path), show=False)
     x = images(method, TABLE, batch_rows(TABLE, 10))
     loaded = load_run(run.path)
-    assert loaded is not method
+    assert loaded.method is not method
     with torch.no_grad():
         before, after = method.encode(x), loaded.encode(x)
     assert all(torch.equal(before[block], after[block]) for block in before)

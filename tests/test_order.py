@@ -19,6 +19,8 @@ STAGES = [
     ["codes"],
     ["encode"],
     ["metrics"],
+    ["model"],
+    ["estimator"],
     ["figures"],
     ["problems"],
     ["evaluate"],

@@ -14,7 +14,7 @@ from unbraid.encode import images, to_bytes
 from unbraid.figures.svg import sheet
 from unbraid.problems.plain import stops
 from unbraid.study.reproduce import Results
-from unbraid.train.load import load_data, load_run
+from unbraid.train.load import load_data, load_method
 from unbraid.train.run import Run, write
 
 from .scores import runs
@@ -68,7 +68,7 @@ def neighbours(arrays: dict[str, Any]) -> bytes:
 @torch.no_grad()
 def traversals(path: Path) -> bytes:
     """Originals, reconstructions, and each feature of the first image moved, one below the other, as a PNG file."""
-    run, method = Run(path), load_run(path)
+    run, method = Run(path), load_method(path)
     data = load_data(run.plan.data, **run.plan.data_arguments)
     known = read_codes(run)
     block, of = known.first, known.blocks[known.first]

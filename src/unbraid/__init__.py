@@ -16,14 +16,35 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from unbraid.api import build, explore, fit, load_data, load_run, report, represent, score, score_arrays, score_file
+    from unbraid.api import (
+        Disentangler,
+        build,
+        explore,
+        fit,
+        from_arrays,
+        from_frame,
+        from_pairs,
+        from_torch,
+        load_data,
+        load_run,
+        report,
+        represent,
+        score,
+        score_arrays,
+        score_file,
+    )
 
     __version__: str
 
 __all__ = [
+    "Disentangler",
     "build",
     "explore",
     "fit",
+    "from_arrays",
+    "from_frame",
+    "from_pairs",
+    "from_torch",
     "load_data",
     "load_run",
     "report",

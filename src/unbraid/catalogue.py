@@ -1,17 +1,22 @@
-"""What there is: methods, data sets and metrics, found by listing their folders.
+"""What there is: methods, data sets and metrics, found by listing their folders, and users' own.
 
 Signatures and docstrings are read from the source without importing it, so that the command line answers at once.
+Users' own methods and data sets are named by their place, 'file.py:Class' or 'package.module:Class', or by the name
+under which an installed package gives them (the entry points `unbraid.methods` and `unbraid.data`); those are imported.
 """
 
 from __future__ import annotations
 
 import ast
+import hashlib
 import importlib
 import importlib.util
+import inspect
 import re
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
+from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Any
 
@@ -22,21 +27,32 @@ from unbraid.errors import UserError, unknown
 HERE = Path(__file__).parent
 KINDS = {"methods": "method", "data": "data set", "metrics": "metric"}
 FOLDERS = {"metrics": ("metrics", "metrics/model"), "data": ("data/sets",)}  # where not the kind's name
+OBJECT = "an object of "  # begins the description of a network that was given as a module, not as a factory
+FROM_FILE = "__unbraid_file__"  # in a module that was loaded from a user's file: its path
+TRAIT = {"methods": "batch_kind", "data": "gives"}  # what the classes of a kind have
+CLASS_OF = {"methods": "unbraid.methods.contract.Method", "data": "unbraid.data.table.Table"}
+NETWORKS = (  # arguments of every method that has such a network
+    Argument("encoder", "str | None", False, None, "encoder of your own: file.py:Net or package.module:Net"),
+    Argument("decoder", "str | None", False, None, "decoder of your own: file.py:Net or package.module:Net"),
+)
 
 
 @dataclass(frozen=True)
 class Entry:
-    """A method, data set or metric: the class or function named like its file."""
+    """A method, data set or metric: the class or function named like its file, or a user's own, named by its place."""
 
-    folder: str
+    folder: str  # empty of a user's own
     name: str
     summary: str
     definition: str
     arguments: tuple[Argument, ...]
     traits: dict[str, Any]  # literal or name-valued class attributes, and `batch_kind`, the type parameter of a method
+    imported: Any = field(default=None, compare=False)  # a user's own class
 
     def load(self) -> Any:
         """The class or function itself."""
+        if self.imported is not None:
+            return self.imported
         return getattr(importlib.import_module(f"unbraid.{self.folder.replace('/', '.')}.{self.name}"), self.definition)
 
 
@@ -49,19 +65,95 @@ def entries(kind: str) -> dict[str, Entry]:
 
 
 def find(kind: str, name: str) -> Entry:
+    """A method, data set or metric by its name, or a user's own by its place, 'file.py:Class'."""
+    if isinstance(name, str) and ":" in name and kind in TRAIT:
+        return _own(kind, load_object(name), absolute(name))
     known = entries(kind)
-    if name not in known:
-        raise unknown(KINDS[kind], name, known)
-    return known[name]
+    if name in known:
+        return known[name]
+    installed = _installed(kind)
+    if name in installed:
+        return _own(kind, installed[name].load(), name)
+    raise unknown(KINDS[kind], name, [*known, *installed])
+
+
+def method_entry(method: Any) -> Entry:
+    """The entry of a method that is given by name, by place or as a class."""
+    if isinstance(method, str):
+        return find("methods", method)
+    if not isinstance(method, type):
+        raise UserError(f"a method is given by its name, as 'file.py:Class' or as a class, not as {method!r}")
+    return _own("methods", method, name_of(method))
+
+
+def installed_entries(kind: str) -> dict[str, Entry]:
+    """What installed packages give; they are imported."""
+    return (
+        {} if kind not in TRAIT else {name: _own(kind, point.load(), name) for name, point in _installed(kind).items()}
+    )
+
+
+def name_of(thing: Any) -> str:
+    """The name by which a method is found again: that of its file here, or the place of a user's own class."""
+    module = str(thing.__module__)
+    if module.startswith("unbraid.methods."):
+        return module.rpartition(".")[2]
+    place = place_of(thing)
+    names = [name for name, point in _installed("methods").items() if point.value == place]
+    return names[0] if names else place
+
+
+def place_of(thing: Any) -> str:
+    """'file.py:name' of what was defined in a script or loaded from a file, 'package.module:name' of all else."""
+    module = sys.modules.get(thing.__module__)
+    file = getattr(module, "__file__" if thing.__module__ == "__main__" else FROM_FILE, None)
+    return f"{Path(file).absolute() if file else thing.__module__}:{thing.__qualname__}"
+
+
+def absolute(place: str) -> str:
+    """A place with the absolute path of its file, so that it means the same from any working directory."""
+    head, bracket, rest = place.partition("(")
+    file, _, name = head.rpartition(":")
+    file = str(Path(file).expanduser().absolute()) if file.endswith(".py") else file
+    return f"{file}:{name}{bracket}{rest}"
+
+
+def source_digest(place: str) -> str | None:
+    """A digest of the file that a place lies in; None where there is none. Nothing is imported."""
+    module = place.removeprefix(OBJECT).partition("(")[0].rpartition(":")[0]
+    file = module if module.endswith(".py") else getattr(sys.modules.get(module), "__file__", None)
+    return hashlib.sha256(Path(file).read_bytes()).hexdigest()[:16] if file and Path(file).is_file() else None
 
 
 def load_object(spec: str) -> Any:
     """What 'file.py:name' or 'package.module:name' stands for."""
-    place, _, name = spec.rpartition(":")
-    module = _module(place) if place.endswith(".py") else importlib.import_module(place)
+    place, _, name = absolute(spec).rpartition(":")
+    try:
+        module = _module(place) if place.endswith(".py") else importlib.import_module(place)
+    except ImportError as error:
+        raise UserError(f"'{spec}' cannot be imported: {error}") from error
     if not hasattr(module, name):
         raise UserError(f"{place} has no '{name}'")
     return getattr(module, name)
+
+
+def _own(kind: str, thing: Any, name: str) -> Entry:
+    """The entry of a user's own class, from its signature."""
+    if not isinstance(thing, type) or not hasattr(thing, TRAIT[kind]):
+        raise UserError(f"'{name}' is no {KINDS[kind]}: derive it from {CLASS_OF[kind]}")
+    if missing := sorted(getattr(thing, "__abstractmethods__", ())):
+        raise UserError(f"'{name}' is not complete: it lacks {', '.join(missing)}")
+    doc = inspect.getdoc(thing) or ""
+    arguments = config.arguments_of(thing.__init__, doc)  # type: ignore[misc]
+    trait = getattr(thing, TRAIT[kind])
+    traits = {TRAIT[kind]: trait.__name__ if isinstance(trait, type) else trait}
+    return Entry("", name, doc.split("\n")[0], thing.__name__, arguments, traits, thing)
+
+
+@cache
+def _installed(kind: str) -> dict[str, EntryPoint]:
+    """The entry points of installed packages; a name that exists here is ours."""
+    return {point.name: point for point in entry_points(group=f"unbraid.{kind}") if point.name not in entries(kind)}
 
 
 @cache
@@ -69,10 +161,14 @@ def _module(file: str) -> Any:
     path = Path(file)
     if not path.is_file():
         raise UserError(f"there is no file {path}")
+    main = sys.modules.get("__main__")
+    if getattr(main, "__file__", None) and Path(str(main.__file__)).absolute() == path:  # type: ignore[union-attr]
+        return main
     spec = importlib.util.spec_from_file_location(f"{path.parent.name}_{path.stem}", path)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module  # dataclasses look their module up
+    module.__dict__[FROM_FILE] = str(path)
     spec.loader.exec_module(module)
     return module
 
@@ -84,7 +180,7 @@ def of_models() -> tuple[str, ...]:
 
 def check(entry: Entry, given: dict[str, Any]) -> None:
     """Refuses arguments that the entry does not take, or not with this value, and missing ones that it needs."""
-    config.check(entry.name, entry.arguments, given)
+    config.check(entry.name.rpartition(":")[2], entry.arguments, given)
 
 
 def sampling(kind: str) -> tuple[Argument, ...]:

@@ -18,7 +18,8 @@ from dataclasses import dataclass
 from functools import cache
 from numbers import Integral, Real
 from pathlib import Path
-from typing import Annotated, Any, Self, get_args
+from types import UnionType
+from typing import Annotated, Any, Literal, Self, Union, get_args, get_origin
 
 import numpy as np
 
@@ -183,7 +184,7 @@ def arguments_of(function: Callable[..., Any], doc: str = "") -> tuple[Argument,
     return tuple(
         Argument(
             name=p.name,
-            annotation=p.annotation if isinstance(p.annotation, str) else getattr(p.annotation, "__name__", "Any"),
+            annotation=_as_text(p.annotation),
             required=p.default is p.empty,
             default=None if p.default is p.empty else p.default,
             meaning=meanings.get(p.name, ""),
@@ -217,10 +218,34 @@ class Configured:
         object.__setattr__(self, "arguments", {a.name: a.absolute(bound.arguments[a.name]) for a in known})
         return self
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copies and pickles have the content, and need no arguments of the constructor."""
+        return object.__new__, (type(self),), self.__dict__
+
 
 @cache
 def _constructor(cls: type) -> tuple[Argument, ...]:
     return arguments_of(cls.__init__, cls.__doc__ or "")  # type: ignore[misc]
+
+
+def _as_text(annotation: Any) -> str:
+    """An annotation as it is written; it is an object where its file does not import annotations from __future__."""
+    if isinstance(annotation, str):
+        return annotation
+    if annotation is inspect.Parameter.empty:
+        return "str"
+    for name, alias in {**ALIASES, "FilePath": FilePath, "FilePaths": FilePaths}.items():
+        if annotation == alias:
+            return name
+    origin, parts = get_origin(annotation), get_args(annotation)
+    if origin in (Union, UnionType):
+        return " | ".join("None" if part is type(None) else _as_text(part) for part in parts)
+    if origin is Literal:
+        return f"Literal[{', '.join(map(repr, parts))}]"
+    if origin is Annotated and isinstance(parts[1], Limit):
+        bounds = ", ".join(map(str, vars(parts[1]).values()))
+        return f"Annotated[{parts[0].__name__}, {type(parts[1]).__name__}({bounds})]"
+    return getattr(annotation, "__name__", "Any")
 
 
 def _split(annotation: str) -> tuple[str, str]:

@@ -67,6 +67,7 @@ def score(
     metrics: Sequence[str] | None = None,
     seed: int = 0,
     options: Options | None = None,
+    trust: bool = False,
 ) -> dict[str, Score]:
     """Scores the codes of a run and adds to its scores.json.
 
@@ -77,12 +78,13 @@ def score(
         metrics: their names; unless given, the default suite and all scores of the run's kinds of problem
         seed: of whatever the metrics draw
         options: keyword arguments of a metric, by its name
+        trust: import code of its own that the run names, where a metric needs the model
     """
 
     def loaded() -> tuple[Method[Any], Table]:
-        from unbraid.train.load import load_data, load_run
+        from unbraid.train.load import load_method, load_table
 
-        return load_run(run.path), load_data(run.plan.data, **run.plan.data_arguments)
+        return load_method(run.path, trust=trust or run.trusted), load_table(run, trust=trust)
 
     _warn_if_unfinished(run)
     of_model = metrics is not None and set(metrics) <= set(catalogue.of_models())
@@ -183,7 +185,8 @@ def evaluate(
 def _warn_if_unfinished(run: Run) -> None:
     if not run.finished:
         what = f"the training of {run.path} has not reached its {run.plan.steps:,} steps"
-        warnings.warn(f"{what}: '{run.plan.command}' continues it", stacklevel=3)
+        again = f"'{run.plan.command}'" if run.plan.repeated else "the same call of fit"
+        warnings.warn(f"{what}: {again} continues it", stacklevel=3)
 
 
 def _scores(

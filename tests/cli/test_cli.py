@@ -47,7 +47,7 @@ def test_a_finished_run_is_not_repeated(trained: Path, capsys: pytest.CaptureFix
 
 
 def test_the_codes_are_those_of_the_loaded_method(trained: Path) -> None:
-    method = unbraid.load_run(trained)
+    method = unbraid.load_run(trained).method
     with np.load(trained / "codes.npz") as arrays:
         rows, codes, factors = arrays["rows"], arrays["codes_z"], arrays["factors"]
     table = unbraid.load_data("dsprites", size=16)
@@ -190,7 +190,7 @@ def test_bad_numbers_are_a_sentence(
         ("score {codes} --metrics mig --set mig.bins=x", "bins of mig must be a whole number, not 'x'"),
         ("score {codes} --block z", "not cut into blocks: leave out the block 'z'"),
         ("score {bare}", r"it holds one bare array, not named ones\)"),
-        ("score x --points 5", "there are: --block, --help, --json, --metrics, --seed, --set, --version, -h$"),
+        ("score x --points 5", "there are: --block, --help, --json, --metrics, --seed, --set, --trust, --version, -h$"),
     ],
 )
 def test_mistakes_get_one_sentence(

@@ -18,9 +18,9 @@ from PIL import Image
 
 from tests.explorer.conftest import Opened, alone, settle, trained
 from tests.toys import Squares
-from unbraid.api import load_run
 from unbraid.explorer.page import explore
 from unbraid.methods.contract import Method
+from unbraid.train.load import load_method
 from unbraid.train.run import Run
 
 Picture = NDArray[np.uint8]
@@ -57,7 +57,7 @@ def code_of(page: Any, run: Run, rows: list[int]) -> torch.Tensor:
 def encoded(run: Run, rows: list[int]) -> NDArray[np.float32]:
     with torch.no_grad():
         x = torch.from_numpy(Squares().images(np.array(rows))).float() / 255
-        return load_run(run.path).encode(x)["z"].numpy()
+        return load_method(run.path).encode(x)["z"].numpy()
 
 
 def torchs(method: Method[Any], **blocks: torch.Tensor) -> Picture:
@@ -86,7 +86,7 @@ def strongest(run: Run) -> list[int]:
 def test_a_slider_that_is_dragged_draws_what_torch_decodes(
     opened: Opened, written: Path, run: Run, rows: list[int]
 ) -> None:
-    page, method = opened(written), load_run(run.path)
+    page, method = opened(written), load_method(run.path)
     close(drawn(page, "#picture"), torchs(method, z=torch.from_numpy(encoded(run, rows[:1]))))
     before = drawn(page, "#picture")
     slider = page.locator(".slider input").first
@@ -126,7 +126,7 @@ def test_keys_move_latents_and_images(opened: Opened, written: Path, run: Run, r
     page.keyboard.press("r")
     assert torch.equal(code_of(page, run, rows), torch.from_numpy(encoded(run, rows[:1])))
     page.keyboard.press("n")
-    close(drawn_settled(page), torchs(load_run(run.path), z=torch.from_numpy(encoded(run, rows[1:2]))))
+    close(drawn_settled(page), torchs(load_method(run.path), z=torch.from_numpy(encoded(run, rows[1:2]))))
     page.keyboard.press("p")
     page.keyboard.press("p")
     settle(page)
@@ -153,7 +153,7 @@ def test_a_sweep_moves_a_latent_and_brings_it_back(opened: Opened, written: Path
 
 
 def test_the_grid_moves_two_latents(opened: Opened, written: Path, run: Run, rows: list[int]) -> None:
-    page, method = opened(written), load_run(run.path)
+    page, method = opened(written), load_method(run.path)
     page.get_by_role("button", name="Grid of two").click()
     settle(page)
     sheet = drawn(page, "#grid")
@@ -191,7 +191,7 @@ GIVE = """([text, kind]) => {
 def test_an_image_of_ones_own_is_encoded_as_torch_does(
     opened: Opened, written: Path, run: Run, rows: list[int], kind: str, tmp_path: Path
 ) -> None:
-    page, method = opened(written), load_run(run.path)
+    page, method = opened(written), load_method(run.path)
     picture = Squares().images(np.array([700]))[0, 0]
     file = io.BytesIO()
     Image.fromarray(picture).save(file, "PNG")
@@ -300,7 +300,7 @@ def test_a_link_brings_back_what_was_shown(opened: Opened, written: Path, run: R
     page = opened(written, f"#start=5&z{latent}=0.25&_plane=two&_color=light")
     code = torch.from_numpy(encoded(run, rows[5:6]))
     code[0, latent] = 0.25
-    close(drawn(page, "#picture"), torchs(load_run(run.path), z=code))
+    close(drawn(page, "#picture"), torchs(load_method(run.path), z=code))
     assert page.get_by_label("plane").input_value() == "two"
     assert page.get_by_label("colour").input_value() == "light"
 
@@ -345,7 +345,7 @@ def two_sets(tmp_path_factory: pytest.TempPathFactory) -> Run:
 
 
 def test_blocks_are_drawn_apart_and_exchanged(opened: Opened, two_sets: Run) -> None:
-    table, method = Squares(), load_run(two_sets.path)
+    table, method = Squares(), load_method(two_sets.path)
     page = opened(explore(two_sets, data=table, images=50, bits=32))
     arrays = two_sets.arrays("codes.npz")
     target, other = arrays["rows"][0], arrays["rows"][1]
@@ -377,7 +377,7 @@ def test_runs_are_shown_side_by_side(opened: Opened, run: Run, tmp_path: Path) -
     assert page.locator(".card").count() == 2
     x = torch.from_numpy(Squares().images(rows[3:4])).float() / 255
     for place, each in enumerate((run, second)):
-        method = load_run(each.path)
+        method = load_method(each.path)
         with torch.no_grad():
             code = method.encode(x)["z"]
         found = drawn(page, f".card:nth-child({place + 1}) canvas[aria-label$=reconstruction]")
@@ -386,8 +386,8 @@ def test_runs_are_shown_side_by_side(opened: Opened, run: Run, tmp_path: Path) -
     settle(page)
     assert page.locator("h1").inner_text() == "beta_vae on squares"
     with torch.no_grad():
-        code = load_run(second.path).encode(x)["z"]
-    assert np.abs(drawn(page, "#picture").astype(int) - torchs(load_run(second.path), z=code).astype(int)).max() <= 1
+        code = load_method(second.path).encode(x)["z"]
+    assert np.abs(drawn(page, "#picture").astype(int) - torchs(load_method(second.path), z=code).astype(int)).max() <= 1
     page.get_by_label("factor").select_option("light")
     settle(page)
     assert page.locator(".card").first.inner_text().count("of light") == 1
@@ -395,7 +395,7 @@ def test_runs_are_shown_side_by_side(opened: Opened, run: Run, tmp_path: Path) -
 
 def test_features_of_several_dimensions_are_exchanged_as_one(opened: Opened, tmp_path: Path) -> None:
     run = trained(tmp_path, "intervention_ae", alone(), steps=20, features=3, dims=2, width=4)
-    table, method = alone(), load_run(run.path)
+    table, method = alone(), load_method(run.path)
     page = opened(explore(run, data=table, images=20, bits=32))
     rows = run.arrays("codes.npz")["rows"][:2]
     with torch.no_grad():

@@ -16,11 +16,12 @@ from torch import Tensor, nn
 from tests.explorer.conftest import Opened, alone, settle, trained
 from tests.explorer.test_page import content_of, drawn
 from tests.toys import Squares
-from unbraid.api import build, explore, fit, load_data, load_run, represent
+from unbraid.api import build, explore, fit, load_data, represent
 from unbraid.cli import main
 from unbraid.data.table import Bytes, Rows, Table
 from unbraid.errors import UserError
 from unbraid.explorer import network, sheet
+from unbraid.train.load import load_method
 from unbraid.train.run import Run
 
 NASTY = "</script><script>window.hacked = 1</script><img src=x onerror='window.hacked = 1'>"
@@ -51,7 +52,7 @@ def test_a_run_without_decoder_has_map_and_neighbours(opened: Opened, tmp_path: 
 def test_a_decoder_with_an_unknown_layer_has_its_traversals_drawn_in_advance(
     opened: Opened, run: Run, tmp_path: Path
 ) -> None:
-    method = load_run(run.path)
+    method = load_method(run.path)
     method.decoder.net = nn.Sequential(method.decoder.net, Rounded())
     path = explore(run, method=method, data=alone(), images=20, out=tmp_path / "drawn.html")
     page = opened(path)
@@ -67,7 +68,7 @@ def test_a_decoder_with_an_unknown_layer_has_its_traversals_drawn_in_advance(
 
 
 def test_an_encoder_with_an_unknown_layer_takes_no_pictures(opened: Opened, run: Run, tmp_path: Path) -> None:
-    method = load_run(run.path)
+    method = load_method(run.path)
     method.encoder = nn.Sequential(Rounded(), method.encoder)
     page = opened(explore(run, method=method, data=alone(), images=20, out=tmp_path / "page.html"))
     assert "encoder" in page.locator(".notes").inner_text()
@@ -172,7 +173,7 @@ def test_rows_of_features_have_bars(opened: Opened, features: tuple[Run, Any]) -
     page.locator(".slider input").first.focus()
     page.keyboard.press("End")
     settle(page)
-    carried, method = content_of(run.path / "explorer.html"), load_run(run.path)
+    carried, method = content_of(run.path / "explorer.html"), load_method(run.path)
     latent = next(
         part for part in carried["runs"][0]["latents"] if part["name"] == page.locator(".slider b").first.inner_text()
     )
@@ -193,7 +194,7 @@ def test_rows_of_features_have_bars(opened: Opened, features: tuple[Run, Any]) -
 def test_features_whose_decoder_is_unknown_have_map_and_neighbours(
     opened: Opened, features: tuple[Run, Any], tmp_path: Path
 ) -> None:
-    method = load_run(features[0].path)
+    method = load_method(features[0].path)
     method.decoder.net = nn.Sequential(method.decoder.net, Rounded())
     page = opened(explore(features[0], method=method, images=30, out=tmp_path / "page.html"))
     assert "no sliders" in page.locator(".notes").inner_text()
@@ -223,7 +224,7 @@ def test_a_row_of_features_of_ones_own(opened: Opened, features: tuple[Run, Any]
     page.set_input_files("input[type=file]", {"name": "row.csv", "mimeType": "text/csv", "buffer": text})
     settle(page)
     with torch.no_grad():
-        code = load_run(run.path).encode(torch.from_numpy(row)[None, None, None])
+        code = load_method(run.path).encode(torch.from_numpy(row)[None, None, None])
     expected = torch.cat([code["s"], code["z"]], -1)[0]
     found = page.evaluate("new URLSearchParams(location.hash.slice(1)).get('code')")
     np.testing.assert_allclose([float(word) for word in found.split()], expected, atol=6e-4)

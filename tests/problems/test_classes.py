@@ -39,7 +39,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
 
 
 def test_predictions_are_the_classifier_s_on_the_code_p(run: Run) -> None:
-    codes, method = run.arrays("codes.npz"), load_run(run.path)
+    codes, method = run.arrays("codes.npz"), load_run(run.path).method
     assert isinstance(method, SwapVAE)
     assert method.classifier is not None
     with torch.no_grad():
@@ -101,7 +101,7 @@ def test_leakage_of_draws_leaves_out_what_has_collapsed() -> None:
 
 
 def test_moves_are_changes_of_the_code_when_one_factor_changes(run: Run) -> None:
-    codes, method, table = run.arrays("codes.npz"), load_run(run.path), Labelled()
+    codes, method, table = run.arrays("codes.npz"), load_run(run.path).method, Labelled()
     values = np.random.default_rng(7).integers(0, table.sizes, (3000, 4))
     other = values.copy()
     other[:, 3] = (values[:, 3] + np.random.default_rng(8).integers(1, 4, 3000)) % 4
@@ -114,7 +114,7 @@ def test_moves_are_changes_of_the_code_when_one_factor_changes(run: Run) -> None
 
 def test_pictures_under_swap_keep_the_dimension_that_changed(run: Run) -> None:
     """From the codes of the pair: p and all of n but the dimension of largest KL come from the other image."""
-    pictures, method = run.arrays("pictures.npz"), load_run(run.path)
+    pictures, method = run.arrays("pictures.npz"), load_run(run.path).method
     swapped = pictures["swapped"]
     assert swapped.shape == (5, 2, 10, 1, 12, 12)
     x1, x2 = (torch.from_numpy(part).float() / 255 for part in swapped[0])

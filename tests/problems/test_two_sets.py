@@ -44,7 +44,7 @@ def test_a_single_set_method_sees_half_targets_and_half_backgrounds() -> None:
 
 
 def test_codes_of_both_sets_are_those_of_the_method(run: Run) -> None:
-    codes, table, method = run.arrays("codes.npz"), Squares(), load_run(run.path)
+    codes, table, method = run.arrays("codes.npz"), Squares(), load_run(run.path).method
     assert table.background is not None
     x = torch.from_numpy(table.background.images(codes["background_rows"])).float() / 255
     with torch.no_grad():
@@ -55,7 +55,7 @@ def test_codes_of_both_sets_are_those_of_the_method(run: Run) -> None:
 
 
 def test_pictures_are_decoded_with_a_block_at_zero(run: Run) -> None:
-    codes, pictures, method = run.arrays("codes.npz"), run.arrays("pictures.npz"), load_run(run.path)
+    codes, pictures, method = run.arrays("codes.npz"), run.arrays("pictures.npz"), load_run(run.path).method
     s, z = (torch.from_numpy(codes[f"codes_{block}"][:10]) for block in ("s", "z"))
     for place, (one, other) in enumerate(((s, z), (0 * s, z), (s, 0 * z))):
         with torch.no_grad():

@@ -50,7 +50,7 @@ def test_a_traversal_moves_one_latent_between_its_quantiles(run: Run) -> None:
     from unbraid.api import load_run
 
     codes, pictures = run.arrays("codes.npz"), run.arrays("pictures.npz")
-    method = load_run(run.path)
+    method = load_run(run.path).method
     latent = int(codes["kl_z"].argmax())
     base = torch.from_numpy(codes["codes_z"][0])
     low, high = np.quantile(codes["codes_z"][:, latent], [0.02, 0.98])

@@ -6,6 +6,7 @@ import argparse
 import json
 import math
 import os
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,6 +21,7 @@ from unbraid.errors import UserError
 if TYPE_CHECKING:
     from unbraid.data.table import Table
 
+OWN = re.compile(r"(.+\.py|\w+(\.\w+)*):\w+")  # the place of a data set of a user's own
 LARGEST = 12  # values of a factor up to which a joint distribution is printed, beside being drawn
 
 
@@ -49,7 +51,9 @@ class SetParser(Parser):
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         if self.get_default("has_options"):
-            entry = next((entry for word in args or () if (entry := catalogue.entries("data").get(word))), None)
+            known = catalogue.entries("data")
+            name = next((word for word in args or () if word in known or OWN.fullmatch(word)), None)
+            entry = catalogue.find("data", name) if name else None
             if entry and entry.arguments:
                 add_options(self.add_argument_group(entry.name, entry.summary), entry.arguments)
         return super().parse_known_args(args, namespace)
@@ -82,7 +86,7 @@ def show_set(arguments: argparse.Namespace) -> int:
     table: Table = entry.load()(**given)
     for factor in arguments.joint or ():
         table.column(factor)
-    out: Path = arguments.out or Path(f"{entry.name}.png")
+    out: Path = arguments.out or Path(f"{entry.name.rpartition(':')[2]}.png")
     try:
         _print_factors(table)
         print(f"contact sheet: {contact_sheet(table, out)}")

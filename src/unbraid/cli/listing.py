@@ -19,7 +19,7 @@ def add(commands: argparse._SubParsersAction[Parser]) -> None:
 
 
 def main(arguments: argparse.Namespace) -> int:
-    entries = catalogue.entries(arguments.kind)
+    entries = catalogue.entries(arguments.kind) | catalogue.installed_entries(arguments.kind)
     if arguments.json:
         listed = {
             name: {"summary": e.summary, "arguments": [asdict(a) for a in e.arguments]} for name, e in entries.items()

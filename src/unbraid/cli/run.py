@@ -31,12 +31,15 @@ def main(words: list[str]) -> int:
         if {"-h", "--help"} & set(words):
             _print_help()
             return 0
-        raise UserError("say which method to run, as in 'unbraid run beta_vae'; 'unbraid list methods' shows them all")
+        raise UserError(
+            "say which method to run, as in 'unbraid run beta_vae'; 'unbraid list methods' shows them all, "
+            "and one of your own is file.py:Class"
+        )
     entry = catalogue.find("methods", method)
     data = catalogue.find("data", _option(words, "--data"))
     parser = _parser(method, data.name)
     sampling = catalogue.sampling(entry.traits["batch_kind"])
-    add_options(parser.add_argument_group(entry.name, entry.summary), entry.arguments)
+    add_options(parser.add_argument_group(entry.name, entry.summary), (*entry.arguments, *catalogue.NETWORKS))
     add_options(parser.add_argument_group("drawing of batches"), sampling)
     given = vars(parser.parse(words[1:]))
 
@@ -48,7 +51,8 @@ def main(words: list[str]) -> int:
     if given.get("data_root"):
         os.environ["UNBRAID_DATA"] = given["data_root"]
     machine.prepare_threads(given.get("threads"))
-    return _run(entry, data, take(entry.arguments), take(data.arguments), chosen, training, given)
+    own = take((*entry.arguments, *catalogue.NETWORKS))
+    return _run(entry, data, own, take(data.arguments), chosen, training, given)
 
 
 def _run(
@@ -62,11 +66,13 @@ def _run(
 ) -> int:
     from unbraid import api
     from unbraid.evaluate import complete
+    from unbraid.train.hooks import TensorBoard
 
     check_points(given["points"])
     table = api.load_data(data.name, **data_arguments)
     method = api.build(entry.name, table, seed=training.get("seed", 0), **method_arguments)
-    run = api.fit(method, table, sampling=sampling, show=not given["quiet"], **training)
+    hooks = [TensorBoard(given["tensorboard"])] if given["tensorboard"] else []
+    run = api.fit(method, table, sampling=sampling, show=not given["quiet"], hooks=hooks, **training)
     if given["train_only"]:
         print(f"trained: {run.path}")
         return 0
@@ -98,6 +104,7 @@ def _add_training(parser: Parser) -> None:
     add_options(training, options)
     training.add_argument("--points", type=int, help=f"images to encode for the scores (default: {POINTS})")
     training.add_argument("--metrics", help="names, separated by commas (default: all that the run can have)")
+    training.add_argument("--tensorboard", metavar="DIR", help="write loss terms and traversals for TensorBoard")
     training.add_argument("--data-root", metavar="DIR", help="folder of data files (default: UNBRAID_DATA)")
     training.add_argument("--train-only", action="store_true", help="neither score nor report")
     training.add_argument("--quiet", action="store_true", help="no progress bar")

@@ -29,6 +29,7 @@ def add(commands: argparse._SubParsersAction[Parser]) -> None:
     )
     parser.add_argument("--seed", type=int, default=0, help="of whatever the metrics draw (default: 0)")
     parser.add_argument("--json", action="store_true", help="for programs")
+    parser.add_argument("--trust", action="store_true", help="import code of its own that the run names")
     parser.set_defaults(main=main)
 
 
@@ -40,7 +41,7 @@ def main(arguments: argparse.Namespace) -> int:
     given: dict[str, Any] = {"block": arguments.block, "metrics": metrics, "seed": arguments.seed}
     given["options"] = read_options(arguments.options)
     path = Path(arguments.path)
-    scores = score(Run(path), **given) if path.is_dir() else score_file(path, **given)
+    scores = score(Run(path), trust=arguments.trust, **given) if path.is_dir() else score_file(path, **given)
     plain = {name: value.as_dict() for name, value in scores.items()}
     if arguments.json:
         print(json.dumps(plain, indent=2))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unbraid.data.io.array_files import StoredArray, npy, npz
+from unbraid.data.samples import PIECE, pieces
 from unbraid.data.table import Factor, Rows, Table, Values
 from unbraid.errors import UserError
 
@@ -17,13 +20,40 @@ REACH = 5.0  # standard deviations on either side of the mean; what lies beyond 
 OUTLIER = 100  # factor by which a single value may enlarge the standard deviation of its column without a warning
 
 
+@dataclass(frozen=True)
+class Scaling:
+    """Brings each feature to mean 0.5 and standard deviation 0.1, clipped to [0, 1]; a constant one becomes 0.5.
+
+    The gaussian likelihood also has one of 0.1 by default (`sigma`), so that it is a unit Gaussian in these units.
+    """
+
+    mean: NDArray[np.float64]  # [d]
+    spread: NDArray[np.float64]  # [d] standard deviations
+    names: tuple[str, ...] = ()  # of the features, where they are known
+
+    def apply(self, features: NDArray[Any]) -> NDArray[np.float32]:
+        """[n, d] -> [n, 1, 1, d]"""
+        spread = np.where(self.spread > 0, self.spread, 1)
+        scaled = np.where(self.spread > 0, (np.asarray(features, np.float64) - self.mean) / spread, 0)
+        return (0.5 + np.clip(scaled, -REACH, REACH) / (2 * REACH)).astype(np.float32)[:, None, None]
+
+    def undo(self, x: NDArray[Any]) -> NDArray[np.float64]:
+        """[n, 1, 1, d] -> [n, d], but for what was clipped."""
+        return self.mean + self.spread * (2 * REACH) * (x.reshape(len(x), -1).astype(np.float64) - 0.5)
+
+    @property
+    def log_volume(self) -> float:
+        """log |d features / d x|: a log density of x minus this is one of the features as they were given."""
+        return float(np.log(2 * REACH * self.spread[self.spread > 0]).sum())
+
+
 class FeatureTable(Table):
-    """Rows of features, each in [0, 1] and shaped [1, 1, d], with their classes, if known."""
+    """Rows of features [n, d], drawn as [1, 1, d] in [0, 1], with their classes, if known."""
 
     name = "vectors"
 
-    def __init__(self, features: NDArray[np.float32], labels: NDArray[np.int64] | None) -> None:
-        self.features, self.labels = features, labels
+    def __init__(self, features: NDArray[Any], labels: NDArray[np.int64] | None, scaling: Scaling) -> None:
+        self.features, self.labels, self.scaling = features, labels, scaling
         self.shape = (1, 1, features.shape[1])
         if labels is not None and labels.max(initial=0) > 0:
             self.factors, self.label = (Factor("class", int(labels.max()) + 1),), "class"
@@ -32,7 +62,8 @@ class FeatureTable(Table):
         return len(self.features)
 
     def images(self, rows: Rows) -> NDArray[Any]:
-        return self.features[rows][:, None, None]
+        assert self.scaling is not None
+        return self.scaling.apply(self.features[rows])
 
     def values(self, rows: Rows) -> Values:
         if not self.factors or self.labels is None:
@@ -47,68 +78,98 @@ def is_features(path: str) -> bool:
 
 
 def two_tables(target: str, background: str) -> tuple[FeatureTable, FeatureTable]:
-    """Both sets with each feature standardised over the two together: mean 0.5, standard deviation 0.1.
-
-    The gaussian likelihood also has one of 0.1 by default (`sigma`), so that it is a unit Gaussian in these units.
-    """
+    """Both sets with each feature standardised over the two together."""
     (first, labels), (second, others) = (_load(Path(path).expanduser()) for path in (target, background))
     if first.shape[1] != second.shape[1]:
         raise UserError(
             f"{target} has {first.shape[1]} features and {background} has {second.shape[1]}: they must agree"
         )
-    unit = standardised(np.concatenate([first, second]), [(target, len(first)), (background, len(second))])
-    return FeatureTable(unit[: len(first)], labels), FeatureTable(unit[len(first) :], others)
+    scaling = learn_scaling([(target, first), (background, second)])
+    return FeatureTable(first, labels, scaling), FeatureTable(second, others, scaling)
 
 
-def standardised(features: NDArray[np.float64], files: list[tuple[str, int]]) -> NDArray[np.float32]:
-    """Features [n, d] brought to mean 0.5 and standard deviation 0.1, clipped to [0, 1]; constant ones become 0.5.
+def learn_scaling(sources: Sequence[tuple[str, NDArray[Any]]], names: tuple[str, ...] = ()) -> Scaling:
+    """The scaling of features over all rows of some arrays [n, d] together, which are read piece by piece.
 
     Args:
-        files: the files that the rows come from, each with its number of rows, for messages
+        sources: the arrays, each with its name in messages
+        names: of the features
     """
+    n = sum(len(array) for _, array in sources)
     with np.errstate(over="ignore", invalid="ignore"):
-        spread = features.std(0)
+        mean = sum(piece.sum(0) for _, piece in _pieces(sources)) / n
+        spread = np.sqrt(sum(((piece - mean) ** 2).sum(0) for _, piece in _pieces(sources)) / n)
+    far, at = _farthest(sources, mean)
     if not np.isfinite(spread).all():
         column = int(np.argmin(np.isfinite(spread)))
-        row = int(np.abs(features[:, column]).argmax())
-        raise UserError(f"{_cell(features, row, column, files)} is too large to be standardised: correct or remove it")
-    _warn_of_outliers(features, spread, files)
-    scaled = np.where(spread > 0, (features - features.mean(0)) / np.where(spread > 0, spread, 1), 0)
-    return (0.5 + np.clip(scaled, -REACH, REACH) / (2 * REACH)).astype(np.float32)
+        raise UserError(f"{_cell(sources, at[column], column)} is too large to be standardised: correct or remove it")
+    _warn_of_outliers(sources, spread, far, at)
+    return Scaling(mean, spread, names)
 
 
-def _warn_of_outliers(features: NDArray[np.float64], spread: NDArray[np.float64], files: list[tuple[str, int]]) -> None:
-    """Warns of a feature in which a single value makes up nearly all of the variance and the others become alike."""
-    extreme = np.abs(features - features.mean(0)).argmax(0)  # [d]
-    rest = features.copy()
-    rest[extreme, np.arange(features.shape[1])] = np.nan
-    if len(features) < 3:
+def _pieces(sources: Sequence[tuple[str, NDArray[Any]]]) -> Iterator[tuple[int, NDArray[np.float64]]]:
+    """The rows of all arrays as float64, each piece with the number of its first row; one piece where that is small."""
+    arrays = [array for _, array in sources]
+    if sum(array.size for array in arrays) <= PIECE:
+        yield 0, np.concatenate(arrays).astype(np.float64)
         return
-    others = np.nanstd(rest, 0)
-    for column in np.flatnonzero((others > 0) & (others * OUTLIER < spread)):
-        warnings.warn(
-            f"{_cell(features, int(extreme[column]), int(column), files)} lies so far from the others of that column "
-            "that they become indistinguishable when it is standardised: correct or remove it",
-            stacklevel=4,
-        )
+    first = 0
+    for array in arrays:
+        for start, piece in pieces(array):
+            yield first + start, piece.astype(np.float64)
+        first += len(array)
 
 
-def _cell(features: NDArray[np.float64], row: int, column: int, files: list[tuple[str, int]]) -> str:
-    value, start = features[row, column], 0
-    for file, count in files:
-        if row < start + count:
-            return f"the value {value:g} in row {row - start}, column {column} of {file}"
-        start += count
+def _farthest(sources: Sequence[tuple[str, NDArray[Any]]], mean: Any) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """The largest distance from the mean in each column, and its row."""
+    far, at = np.full(len(mean), -1.0), np.zeros(len(mean), np.int64)
+    columns = np.arange(len(mean))
+    for first, piece in _pieces(sources):
+        distance = np.abs(piece - mean)
+        row = distance.argmax(0)
+        found = distance[row, columns]
+        at = np.where(~(found <= far), first + row, at)
+        far = np.where(~(found <= far), found, far)
+    return far, at
+
+
+def _warn_of_outliers(
+    sources: Sequence[tuple[str, NDArray[Any]]],
+    spread: NDArray[np.float64],
+    far: NDArray[np.float64],
+    at: NDArray[np.int64],
+) -> None:
+    """Warns of a feature in which a single value makes up nearly all of the variance and the others become alike."""
+    n = sum(len(array) for _, array in sources)
+    if n < 3:
+        return
+    rest = n * spread**2 - n / (n - 1) * far**2  # squares of the others about their mean, but for rounding
+    for column in np.flatnonzero((spread > 0) & (rest < 1.1 * (n - 1) * (spread / OUTLIER) ** 2)):
+        values = np.concatenate([np.asarray(array[:, column], np.float64) for _, array in sources])
+        others = np.delete(values, at[column]).std()
+        if 0 < others * OUTLIER < spread[column]:
+            warnings.warn(
+                f"{_cell(sources, int(at[column]), int(column))} lies so far from the others of that column "
+                "that they become indistinguishable when it is standardised: correct or remove it",
+                stacklevel=4,
+            )
+
+
+def _cell(sources: Sequence[tuple[str, NDArray[Any]]], row: int, column: int) -> str:
+    for name, array in sources:
+        if row < len(array):
+            return f"the value {array[row, column]:g} in row {row}, column {column} of {name}"
+        row -= len(array)
     raise IndexError(row)
 
 
-def _load(path: Path) -> tuple[NDArray[np.float64], NDArray[np.int64] | None]:
+def _load(path: Path) -> tuple[NDArray[Any], NDArray[np.int64] | None]:
     stored, labels = _find(path)
     if len(stored.shape) != 2 or 0 in stored.shape or stored.dtype.kind not in "fiub":
         raise UserError(
             f"{stored.where} is {stored.dtype.name} {stored.shape}: features are numbers of shape [samples, features]"
         )
-    features = stored.load().astype(np.float64)
+    features = stored.load()
     if not np.isfinite(features).all():
         row, column = np.argwhere(~np.isfinite(features))[0]
         raise UserError(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Collection, Mapping
 
 import numpy as np
@@ -15,11 +16,14 @@ class Subset(Table):
     """Some rows of a table, in a given order, possibly with repeats."""
 
     def __init__(self, table: Table, rows: Rows) -> None:
-        self.arguments = table.arguments
+        self.arguments, self.by_content = table.arguments, table.by_content
+        if table.by_content:
+            self.arguments = table.arguments | {"rows": hashlib.sha256(rows.tobytes()).hexdigest()[:16]}
         self.table, self.chosen = table, rows
         self.name, self.shape, self.factors, self.gives = table.name, table.shape, table.factors, table.gives
         self.label, self.nuisances, self.groups, self.shared = table.label, table.nuisances, table.groups, table.shared
         self.background, self.files = table.background, tuple(table.files[row] for row in rows if table.files)
+        self.scaling, self.origin = table.scaling, table.origin
         self.order = np.argsort(rows, kind="stable")
 
     def __len__(self) -> int:

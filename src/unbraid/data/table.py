@@ -16,7 +16,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,9 @@ from numpy.typing import NDArray
 from unbraid import machine
 from unbraid.config import Configured
 from unbraid.errors import UserError, unknown
+
+if TYPE_CHECKING:
+    from unbraid.data.features import Scaling
 
 Rows = NDArray[np.int64]  # [n]
 Bytes = NDArray[np.uint8]  # [n, c, h, w]
@@ -63,7 +66,10 @@ class Table(Configured, ABC):
     groups: tuple[str, ...] = ()  # together with the class they define the groups for worst-group accuracy
     shared: tuple[str, ...] = ()
     background: Table | None = None
-    files: tuple[str, ...] = ()  # the file of each row, if rows are files
+    files: tuple[str, ...] = ()  # the file or name of each row, if rows have one
+    scaling: Scaling | None = None  # of features, which `images` gives in [0, 1]
+    origin: str | None = None  # where it was loaded from, if it is a user's own: 'file.py:Class'
+    by_content: bool = False  # whether its arguments are a digest of its rows, so that a part of it has another
     test: Table | None = None  # held-out rows; if set, scores are computed on them
 
     @abstractmethod
@@ -189,13 +195,20 @@ class Product(Table, ABC):
 
     def change(self, rows: Rows, k: NDArray[np.int64], rng: np.random.Generator) -> Rows:
         def propose(rows: Rows, k: NDArray[np.int64]) -> Rows:
-            positions, sizes = self.positions(rows), np.array(self.axes)
-            order = rng.random(positions.shape) + ~self.free
-            moved = order.argsort(1).argsort(1) < k[:, None]  # [n, axes]
-            shift = rng.integers(1, np.maximum(sizes, 2), positions.shape)
-            return self.find(np.where(moved, (positions + shift) % sizes, positions))
+            return self.find(changed(self.positions(rows), k, np.array(self.axes), self.free, rng))
 
         return until_found(propose, rows, k)
+
+
+def changed(
+    positions: Values, k: NDArray[np.int64], sizes: NDArray[np.int64], free: NDArray[np.bool_], rng: np.random.Generator
+) -> Values:
+    """Combinations [n, axes] that differ from these in exactly k positions each, on axes that are free."""
+    order = rng.random(positions.shape) + ~free
+    moved = order.argsort(1).argsort(1) < k[:, None]  # [n, axes]
+    shift = rng.integers(1, np.maximum(sizes, 2), positions.shape)
+    found: Values = np.where(moved, (positions + shift) % sizes, positions)
+    return found
 
 
 def until_found(propose: Callable[[Rows, NDArray[np.int64]], Rows], rows: Rows, k: NDArray[np.int64]) -> Rows:

@@ -30,7 +30,7 @@ from unbraid.explorer.content import (
 from unbraid.explorer.network import Bits, UnknownLayer, pack, read_network
 from unbraid.explorer.sheet import sheet
 from unbraid.methods.contract import Method
-from unbraid.train.load import load_data, load_run
+from unbraid.train.load import load_data, load_method
 from unbraid.train.run import Run, write
 
 FILE = "explorer.html"
@@ -105,7 +105,7 @@ def page(content: Record) -> str:
 
 def _load(run: Run, method: Method[Any] | None, data: Table | None) -> Source:
     table = data if data is not None else load_data(run.plan.data, **run.plan.data_arguments)
-    source = Source(run, (method or load_run(run.path)).eval(), table)
+    source = Source(run, (method or load_method(run.path)).eval(), table)
     complete(run, lambda: (source.method, source.data), None)
     return source
 

@@ -12,7 +12,7 @@ code that is not Gaussian is given by an `encode()` of the method's own.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import ClassVar, Generic, TypeVar, get_args, get_origin
@@ -30,11 +30,13 @@ B = TypeVar("B", bound=Batch)
 
 @dataclass(frozen=True)
 class Group:
-    """Parameters with their own Adam optimiser."""
+    """Parameters with an optimiser of their own: Adam, unless the method makes another."""
 
     parameters: list[nn.Parameter]
     lr: float
     betas: tuple[float, float] = (0.9, 0.999)
+    optimiser: Callable[[list[nn.Parameter]], torch.optim.Optimizer] | None = None
+    schedule: Callable[[int], float] | None = None  # from the step to the share of the learning rate
 
 
 @dataclass(frozen=True)

@@ -26,8 +26,8 @@ def encoder(net: str, shape: Shape, outputs: int, *, width: int) -> nn.Module:
     down to 4x4, or for as long as its side is even. `mlp` has two layers of 1200 units, `dense` one of 16 width and
     one of 8 width units. `contrast` is the network of the comparison of methods for target and background sets: 5
     convolutions at 28x28, 7 at 64x64 and 96x96, each with a normalisation and leaky ReLUs (here the normalisation is
-    over groups of channels of one image, so that no information passes between the images of a batch); feature
-    vectors get `dense` instead.
+    over groups of channels of one image, so that no information passes between the images of a batch). Feature
+    vectors get `dense` in place of `conv` and `contrast`.
     """
     net = _for_features(net, shape)
     if net == "conv":
@@ -162,7 +162,7 @@ def _down(before: int, after: int, depth: int) -> nn.Module:
 
 
 def _for_features(net: str, shape: Shape) -> str:
-    return "dense" if net == "contrast" and shape[1] == 1 else net
+    return "dense" if net in ("conv", "contrast") and shape[:2] == (1, 1) else net
 
 
 def _contrast_sizes(shape: Shape, width: int) -> tuple[list[int], list[int], list[int]]:

@@ -17,7 +17,7 @@ from unbraid.problems import problems_of
 from unbraid.problems.contract import Page
 from unbraid.problems.plain import active_latents, information
 from unbraid.train import history
-from unbraid.train.run import Run, write
+from unbraid.train.run import Plan, Run, write
 
 STYLE = """
 body { font: 15px/1.5 system-ui, sans-serif; color: #1f2933; background: #fff; max-width: 60rem; margin: 2rem auto;
@@ -44,7 +44,7 @@ def report(run: Run) -> Path:
     parts += [problem.section(page) for problem in problems_of(page.codes)]
     parts += [_curves(page.history), _facts(run)]
     path = run.path / "report.html"
-    write(path, document(f"{run.plan.method} on {run.plan.data}", "".join(parts)).encode())
+    write(path, document(title(run.plan), "".join(parts)).encode())
     return path
 
 
@@ -58,12 +58,20 @@ def document(title: str, body: str) -> str:
 
 def _header(run: Run) -> str:
     plan = run.plan
-    summary = catalogue.entries("methods")[plan.method].summary if plan.method in catalogue.entries("methods") else ""
+    known = catalogue.entries("methods").get(plan.method)
+    summary = known.summary if known else plan.method
+    again = f"To repeat it:</p><pre>{escape(plan.command)}</pre>"
     return (
-        f"<h1>{escape(plan.method)} on {escape(plan.data)}</h1>"
+        f"<h1>{escape(title(plan))}</h1>"
         f'<p class="note">{escape(summary)}</p>'
-        f"<p>{plan.steps:,} steps of {plan.batch}, seed {plan.seed}. To repeat it:</p><pre>{escape(plan.command)}</pre>"
+        f"<p>{plan.steps:,} steps of {plan.batch}, seed {plan.seed}. "
+        + (again if plan.repeated else "It was given arrays or modules, and is repeated from Python.</p>")
     )
+
+
+def title(plan: Plan) -> str:
+    """Method and data set, a user's own without their files."""
+    return " on ".join(name.rpartition(":")[2] for name in (plan.method, plan.data))
 
 
 def _scores(scores: dict[str, dict[str, Any]], codes: Codes) -> str:

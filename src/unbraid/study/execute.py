@@ -111,10 +111,11 @@ def reason_of(error: BaseException) -> str:
 
 def _perform(job: Job, folder: Path, device: str, threads: int, tell: Tell) -> None:
     from unbraid.train.fit import fit
+    from unbraid.train.load import built, load_data
 
     plan = job.plan
-    table = catalogue.find("data", plan.data).load()(**plan.data_arguments)
-    method = _built(plan, table)
+    table = load_data(plan.data, **plan.data_arguments)
+    method = built(catalogue.find("methods", plan.method), table.spec, plan.arguments, plan.seed)
     clock = Clock(plan, tell)
     run = fit(
         method,
@@ -129,7 +130,7 @@ def _perform(job: Job, folder: Path, device: str, threads: int, tell: Tell) -> N
         device=device,
         threads=threads,
         show=False,
-        watch=clock,
+        hooks=[clock],
     )
     if run.path.name != job.name:
         raise RuntimeError(f"the run was planned as {job.name} and became {run.path.name}")
@@ -161,14 +162,6 @@ def _evaluate(
     seconds = {**costs["seconds"], "evaluate": time.monotonic() - begin}
     told = {**job.evaluation, "metrics": {**kept, **job.evaluation["metrics"]}, **found, **costs, "seconds": seconds}
     run.write_json("evaluation.json", {**told, "label": job.label, "host": platform.node()})
-
-
-def _built(plan: Plan, table: Any) -> Any:
-    import torch
-
-    with torch.random.fork_rng():
-        torch.manual_seed(plan.seed)
-        return catalogue.find("methods", plan.method).load()(table.spec, **plan.arguments)
 
 
 class Clock:

@@ -194,8 +194,9 @@ def resolve(point: Point) -> Plan:
             )
     method = catalogue.find("methods", given.pop("method"))
     data = catalogue.find("data", given.pop("data"))
+    networks = {a.name: catalogue.absolute(given.pop(a.name)) for a in catalogue.NETWORKS if given.get(a.name)}
     groups = (data.arguments, method.arguments, _sampling(method.traits["batch_kind"]), _training())
-    known = [argument.name for group in groups for argument in group]
+    known = [argument.name for group in (*groups, catalogue.NETWORKS) for argument in group]
     for name in given:
         if name not in known:
             raise unknown(f"argument of {method.name} on {data.name}", name, known)
@@ -209,7 +210,7 @@ def resolve(point: Point) -> Plan:
         if training[name] < least:
             raise UserError(f"{name} must be at least {least}, and is {training[name]}")
     _check_kind(data, method, sampling)
-    plan = Plan(method.name, arguments, data.name, own, sampling, **training)
+    plan = Plan(method.name, arguments | networks, data.name, own, sampling, **training)
     if "start_from" not in point:
         return plan
     changes = _point(point["start_from"])

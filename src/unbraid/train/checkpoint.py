@@ -14,7 +14,7 @@ from unbraid.methods.contract import Method
 from unbraid.train.history import History
 from unbraid.train.run import write
 
-Optimisers = dict[str, torch.optim.Adam]
+Optimisers = dict[str, torch.optim.Optimizer]
 
 
 def save_state(path: Path, method: Method[Any], optimisers: Optimisers, history: History, step: int) -> None:

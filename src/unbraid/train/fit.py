@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-import signal
-import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -18,7 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from unbraid import machine
+from unbraid import catalogue, machine
 from unbraid.config import Share
 from unbraid.data.batch import Batch
 from unbraid.data.samplers import sampler
@@ -28,8 +25,10 @@ from unbraid.maths.schedule import falling
 from unbraid.methods.contract import Group, Method
 from unbraid.train.checkpoint import load_state, load_weights, save_state, save_weights
 from unbraid.train.history import History
+from unbraid.train.hooks import Hook, Watch, as_hook
+from unbraid.train.interrupts import interrupts
 from unbraid.train.progress import Progress
-from unbraid.train.run import Plan, Run, write
+from unbraid.train.run import SCALING, Plan, Run, write
 
 WINDOW = 50  # steps between two rows of the history; each row is the mean over its window
 
@@ -49,7 +48,7 @@ def fit(
     threads: int | None = None,
     save_every: float = 30.0,
     show: bool = True,
-    watch: Callable[[int, dict[str, float]], None] | None = None,
+    hooks: Sequence[Hook | Watch] = (),
 ) -> Run:
     """Trains a method on a data set, or continues where an earlier call with the same arguments stopped.
 
@@ -68,7 +67,7 @@ def fit(
         threads: cores to use; all of them unless given
         save_every: seconds between checkpoints
         show: show a progress bar
-        watch: called now and then with the number of steps done and the loss terms
+        hooks: called while it is trained (train/hooks.py); a plain function gets the steps done and the loss terms
     """
     steps, batch, seed, decay = int(steps), int(batch), int(seed), float(decay)  # of numpy, perhaps
     _check_arguments(steps, decay, threads, out)
@@ -78,9 +77,9 @@ def fit(
     if start_from is not None:
         load_weights(method, _started(start_from, out).path)
     plan = Plan(
-        method=type(method).__module__.rpartition(".")[2],
+        method=catalogue.name_of(type(method)),
         arguments=method.arguments,
-        data=data.name,
+        data=data.origin or data.name,
         data_arguments=data.arguments,
         sampling=sampling or {},
         steps=steps,
@@ -94,7 +93,10 @@ def fit(
     if threads:
         torch.set_num_threads(threads)
     method.to(where)
+    called = [as_hook(hook) for hook in hooks]
     with run.lock():
+        for hook in called:
+            hook.on_begin(run)
         if run.finished:
             load_weights(method, run.path)
         elif method.solved:
@@ -102,9 +104,11 @@ def fit(
             save_weights(method, run.path)
             run.finish()
         else:
-            with torch.random.fork_rng(), Progress(run.path.name, steps, show, watch) as progress:
-                _train(method, draw, run, plan, save_every, progress)
+            with torch.random.fork_rng(), Progress(run.path.name, steps, show) as progress:
+                _train(method, draw, run, plan, save_every, [progress, *called])
     method.eval()
+    for hook in called:
+        hook.on_end(run)
     return run
 
 
@@ -121,8 +125,19 @@ def _check_arguments(steps: int, decay: float, threads: int | None, out: str) ->
 
 def _created(out: str, plan: Plan, method: Method[Any], data: Table) -> Run:
     """The run's directory; what it holds must be of the same data and of the same first weights."""
-    run = Run.create(out, plan, spec=asdict(data.spec), start=_digest(method))
+    sources = {place: catalogue.source_digest(place) for place in plan.places}
+    kept = {"sources": sources} if sources else {}
+    run = Run.create(out, plan, spec=asdict(data.spec), start=_digest(method), **kept)
+    run.trusted = True
     _check_same_data(run, data)
+    for place, digest in run.config.get("sources", {}).items():
+        if sources.get(place) != digest:
+            raise UserError(
+                f"{place} has changed since {run.path} was begun: choose another folder (--out), or remove that run"
+            )
+    if data.scaling is not None and not (run.path / SCALING).exists():
+        scaling = data.scaling
+        run.write_arrays(SCALING, mean=scaling.mean, spread=scaling.spread, names=np.array(scaling.names, dtype=str))
     if run.config["start"] != _digest(method):
         raise UserError(
             f"{run.path} began from other weights than this method has: build the method anew, "
@@ -150,7 +165,7 @@ def _check_same_data(run: Run, data: Table) -> None:
 
 
 def _train(
-    method: Method[Any], draw: Callable[[int], Batch], run: Run, plan: Plan, save_every: float, progress: Progress
+    method: Method[Any], draw: Callable[[int], Batch], run: Run, plan: Plan, save_every: float, hooks: Sequence[Hook]
 ) -> None:
     device = next(method.parameters()).device
     trainer = Trainer(method)
@@ -158,14 +173,16 @@ def _train(
     start = load_state(run.path, method, trainer.optimisers, history)
     method.train()
     saved, saved_at = start, time.monotonic()
-    with _interrupts() as interrupted:
+    with interrupts() as interrupted:
         for step, batch in batches(draw, start, plan.steps, ahead=device.type != "cpu"):
             torch.manual_seed(noise_seed(plan.seed, step))
-            trainer.scale_rates(falling(step, plan.steps, plan.decay))
+            trainer.scale_rates(falling(step, plan.steps, plan.decay), step)
             history.add(step, trainer.step(batch.on(device), step))
             done = step + 1
             if done % WINDOW == 0 or done == plan.steps:
-                progress.show(done, history.close_window(f"the last good checkpoint, of step {saved}, is kept"))
+                terms = history.close_window(f"the last good checkpoint, of step {saved}, is kept")
+                for hook in hooks:
+                    hook.on_window(done, terms)
             due = done % WINDOW == 0 and time.monotonic() - saved_at > save_every
             if due or done == plan.steps or interrupted.is_set():
                 _check_weights(method, done, saved)
@@ -186,15 +203,17 @@ class Trainer:
         owned = [id(p) for group in self.groups.values() for p in group.parameters]
         if len(owned) != len(set(owned)):
             raise ValueError("two groups share a parameter")
-        self.optimisers = {name: _adam(group) for name, group in self.groups.items()}
-        settings = [part for optimiser in self.optimisers.values() for part in optimiser.param_groups]
-        self.rates = [part["lr"] for part in settings]  # as they were given: a checkpoint holds those of its step
+        self.optimisers = {name: _optimiser(group) for name, group in self.groups.items()}
+        self.rates = {  # as they were given: a checkpoint holds those of its step
+            name: [part["lr"] for part in optimiser.param_groups] for name, optimiser in self.optimisers.items()
+        }
 
-    def scale_rates(self, share: float) -> None:
-        """Every learning rate of every optimiser becomes this share of the one that was given."""
-        settings = [part for optimiser in self.optimisers.values() for part in optimiser.param_groups]
-        for part, rate in zip(settings, self.rates, strict=True):
-            part["lr"] = share * rate
+    def scale_rates(self, share: float, step: int = 0) -> None:
+        """Every learning rate becomes this share of the one that was given, by the schedule of its group."""
+        for name, optimiser in self.optimisers.items():
+            schedule = self.groups[name].schedule
+            for part, rate in zip(optimiser.param_groups, self.rates[name], strict=True):
+                part["lr"] = share * rate * (1.0 if schedule is None else schedule(step))
 
     def step(self, batch: Batch, step: int) -> dict[str, Tensor]:
         """One update; gives the loss and its terms."""
@@ -239,7 +258,9 @@ def _laid_out_like(parameter: Tensor, gradient: Tensor) -> Tensor:
     return torch.empty_like(parameter).copy_(gradient)
 
 
-def _adam(group: Group) -> torch.optim.Adam:
+def _optimiser(group: Group) -> torch.optim.Optimizer:
+    if group.optimiser is not None:
+        return group.optimiser(group.parameters)
     return torch.optim.Adam(group.parameters, lr=group.lr, betas=group.betas, fused=True)
 
 
@@ -266,24 +287,3 @@ def _device(name: str) -> torch.device:
     except (RuntimeError, AssertionError, ImportError) as error:
         reason = str(error).splitlines()[0].partition(". ")[0]
         raise UserError(f"the device '{name}' cannot be used here: {reason}") from error
-
-
-@contextmanager
-def _interrupts() -> Iterator[threading.Event]:
-    """Ctrl-C and the terminate signal end the step that is under way; a second Ctrl-C stops at once."""
-    event = threading.Event()
-    if threading.current_thread() is not threading.main_thread():
-        yield event
-        return
-
-    def handle(number: int, frame: Any) -> None:
-        if event.is_set():
-            raise KeyboardInterrupt
-        event.set()
-
-    before = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield event
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from types import TracebackType
 from typing import Self
 
@@ -11,15 +10,15 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
 from rich.progress import Progress as RichProgress
 
+from unbraid.train.hooks import Hook
+
 LINE_SECONDS = 20.0
 
 
-class Progress:
-    def __init__(
-        self, title: str, total: int, show: bool, watch: Callable[[int, dict[str, float]], None] | None = None
-    ) -> None:
+class Progress(Hook):
+    def __init__(self, title: str, total: int, show: bool) -> None:
         self.console = Console(stderr=True, quiet=not show)
-        self.title, self.total, self.watch = title, total, watch
+        self.title, self.total = title, total
         self.bar = RichProgress(
             TextColumn("{task.description}"),
             BarColumn(),
@@ -42,19 +41,17 @@ class Progress:
     ) -> None:
         self.bar.stop()
 
-    def show(self, step: int, row: dict[str, float]) -> None:
-        if self.watch:
-            self.watch(step, row)
+    def on_window(self, step: int, terms: dict[str, float]) -> None:
         now = time.monotonic()
         if self.first < 0:  # the rate is measured from the first window on, whose start includes warming up
             self.first, self.begin = step, now
         rate = (step - self.first) / (now - self.begin) if step > self.first else 0.0
-        terms = "  ".join(f"{name} {value:.4g}" for name, value in row.items() if name != "step")
+        shown = "  ".join(f"{name} {value:.4g}" for name, value in terms.items() if name != "step")
         speed = f"{rate:.1f} steps/s" if rate else ""
-        self.bar.update(self.task, completed=step, rate=speed, terms=terms)
+        self.bar.update(self.task, completed=step, rate=speed, terms=shown)
         if not self.console.is_terminal and (now - self.line > LINE_SECONDS or step == self.total):
             left = f", {(self.total - step) / rate:.0f} s left" if rate and step < self.total else ""
             self.console.print(
-                f"{self.title}: step {step} of {self.total}{speed and ', '}{speed}{left}: {terms}", soft_wrap=True
+                f"{self.title}: step {step} of {self.total}{speed and ', '}{speed}{left}: {shown}", soft_wrap=True
             )
             self.line = now

@@ -4,6 +4,7 @@ run.json              all resolved arguments, seed, package versions, commit
 state.pt              weights, optimisers and step, while training goes on and after
 history.csv           loss terms over time
 weights.safetensors   the trained weights
+scaling.npz           mean and standard deviation of each feature, and its name, where samples are features
 codes.npz             codes and factors (represent.py); pictures.npz what the decoder drew
 scores.json           the metrics
 report.html           all of it, to look at
@@ -17,6 +18,7 @@ import io
 import json
 import os
 import platform
+import shlex
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -29,6 +31,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from unbraid.catalogue import OBJECT
 from unbraid.errors import UserError
 
 try:
@@ -38,6 +41,9 @@ except ImportError:  # on Windows a run has no lock
 
 # fields of a plan that leave the name of a run alone at these values: runs were named before there were such fields
 OPTIONAL = {"start_from": None, "decay": 0.0}
+
+
+SCALING = "scaling.npz"
 
 
 class Busy(UserError):
@@ -79,7 +85,14 @@ class Plan:
     def name(self) -> str:
         told = {n: value for n, value in vars(self).items() if n not in OPTIONAL or value != OPTIONAL[n]}
         digest = hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
-        return f"{self.method}-{self.data}-{digest[:8]}"
+        method, data = (name.rpartition(":")[2].replace("<", "").replace(">", "") for name in (self.method, self.data))
+        return f"{method}-{data}-{digest[:8]}"
+
+    @property
+    def places(self) -> list[str]:
+        """Where code of a user's own lies: the method, the data set and networks that are named by their place."""
+        networks = [self.arguments[name] for name in ("encoder", "decoder") if name in self.arguments]
+        return [place for place in (self.method, self.data, *networks) if ":" in place]
 
     @property
     def command(self) -> str:
@@ -93,13 +106,19 @@ class Plan:
             if isinstance(value, bool):
                 words.append(f"--{flag}" if value else f"--no-{flag}")
             elif value is not None:
-                text = str(value)
-                words += [f"--{flag}", f"'{text}'" if " " in text or not text else text]
+                words += [f"--{flag}", shlex.quote(str(value))]
         return " ".join(words)
+
+    @property
+    def repeated(self) -> bool:
+        """Whether `command` repeats the run: not where it was given arrays or networks that it does not keep."""
+        return self.data != "arrays" and not any(str(value).startswith(OBJECT) for value in self.arguments.values())
 
 
 class Run:
     """The files of one run."""
+
+    trusted = False  # whether code that it names may be imported: it is the run of this very process
 
     def __init__(self, path: Path | str) -> None:
         """Opens a directory that holds a run."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import IO, TYPE_CHECKING, Literal
+from typing import IO, TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,15 +63,22 @@ class ImageCache:
     Rows are drawn uniformly, so that no choice of rows to keep is better than another.
     """
 
-    def __init__(self, read: Callable[[int], Bytes], count: int, shape: tuple[int, ...], keep: int = KEEP) -> None:
+    def __init__(
+        self,
+        read: Callable[[int], NDArray[Any]],
+        count: int,
+        shape: tuple[int, ...],
+        keep: int = KEEP,
+        dtype: np.dtype[Any] = np.dtype(np.uint8),  # noqa: B008
+    ) -> None:
         self._read = read
         self._shape = shape
-        kept = min(count, keep // int(np.prod(shape)))
-        self._pixels = np.empty((kept, *shape), np.uint8)  # takes memory only as it is filled
+        kept = min(count, keep // (int(np.prod(shape)) * dtype.itemsize))
+        self._pixels = np.empty((kept, *shape), dtype)  # takes memory only as it is filled
         self._known: NDArray[np.bool_] = np.zeros(kept, bool)
 
-    def __call__(self, rows: Rows) -> Bytes:
-        out = np.empty((len(rows), *self._shape), np.uint8)
+    def __call__(self, rows: Rows) -> NDArray[Any]:
+        out = np.empty((len(rows), *self._shape), self._pixels.dtype)
         for i, row in enumerate(rows.tolist()):
             if row >= len(self._known):
                 out[i] = self._read(row)

@@ -55,7 +55,7 @@ class TwoFolders(Table):
                 "set color to rgb or grey"
             )
         self.shape, self.factors, self.label = self.target.shape, self.target.factors, self.target.label
-        self.files = self.target.files
+        self.files, self.scaling = self.target.files, self.target.scaling
         if self.label:
             self.gives = ("Images", "Labelled", "TargetBackground")  # type: ignore[assignment]
         if test_rows:

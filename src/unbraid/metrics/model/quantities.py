@@ -49,7 +49,7 @@ def unsupervised_quantities(method: Method[Any], table: Table, rows: Rows, *, se
             kl = torch.cat(each) + (kl if len(kl) else 0.0) if each else kl  # [latents of all blocks]
             picture = method.decode(blocks | drawn) if posterior else None
             if picture is not None:
-                nll = image_nll(picture, x, *_likelihood(method)).double().sum().item()
+                nll = image_nll(picture, x, *likelihood_of(method)).double().sum().item()
                 totals["reconstruction"] = totals.get("reconstruction", 0.0) + nll
             first = next(iter(blocks))
             means.append(blocks[first].cpu())
@@ -65,7 +65,7 @@ def unsupervised_quantities(method: Method[Any], table: Table, rows: Rows, *, se
     return found | {f"total_correlation.{name}": _total_correlation(p, seed) for name, p in correlations.items() if p}
 
 
-def _likelihood(method: Method[Any]) -> tuple[str, float]:
+def likelihood_of(method: Method[Any]) -> tuple[str, float]:
     """The distribution of the pixels and its standard deviation: those of the decoder, which may have learnt it."""
     decoder, given = getattr(method, "decoder", None), method.arguments
     if isinstance(decoder, Decoder):

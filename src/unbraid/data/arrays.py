@@ -1,0 +1,305 @@
+"""Tables of a user's own samples: arrays, tensors, lists of images, DataFrames, torch data sets, and pairs of them.
+
+What samples may be is in samples.py. A run is named after a digest of what it was trained on, so that the same call
+with the same samples continues it, and one with others does not.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unbraid.data.class_table import ClassTable
+from unbraid.data.features import Scaling, learn_scaling
+from unbraid.data.samples import Samples, expect, pieces, read, to_array
+from unbraid.data.table import Factor, Rows, Values, changed, until_found
+from unbraid.errors import UserError, unknown
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+Reader = Callable[[Rows], NDArray[Any]]
+CLASS = "class"  # the name of the label where it has none
+
+
+@dataclass(frozen=True)
+class Known:
+    """What is known of each sample."""
+
+    values: Values  # [n, k]
+    factors: tuple[Factor, ...] = ()
+    label: str | None = None
+    nuisances: tuple[str, ...] = ()
+    classes: tuple[str, ...] = ()  # the values of the label as they were given
+    names: tuple[str, ...] = ()  # of the samples
+
+
+class ArrayTable(ClassTable):
+    """A user's own samples. With a label it gives Labelled and Views, with factors that vary Pairs."""
+
+    name = "arrays"
+    by_content = True
+
+    def __init__(
+        self, rows: Reader, shape: tuple[int, int, int], digest: str, known: Known, scaling: Scaling | None = None
+    ) -> None:
+        self._read, self.shape, self.scaling, self._values = rows, shape, scaling, known.values
+        self.factors, self.label, self.nuisances = known.factors, known.label, known.nuisances
+        self.class_names, self.files = known.classes, known.names
+        self.shared = (known.label,) if known.label else ()
+        self.labels = (
+            self._values[:, self.column(known.label)] if known.label else np.zeros(len(known.values), np.int64)
+        )
+        self.arguments = {"digest": _joined(digest, known)}
+        self.sizes = np.array([factor.size for factor in self.factors], np.int64)
+        countable = float(np.prod(self.sizes, dtype=np.float64)) < 2**62
+        labelled, paired = ("Labelled", "Views") if self.label else (), ("Pairs",) if self.changeable else ()
+        self.gives = ("Images", *labelled, *(paired if countable else ()))
+
+    def images(self, rows: Rows) -> NDArray[Any]:
+        return self._read(rows)
+
+    def values(self, rows: Rows) -> Values:
+        return self._values[rows]
+
+    def change(self, rows: Rows, k: NDArray[np.int64], rng: np.random.Generator) -> Rows:
+        """Another row, any of those that differ in exactly k factors where there are several of one combination."""
+        numbers = _number(self._values, self.sizes)
+        order = np.argsort(numbers, kind="stable")
+        numbers = numbers[order]
+
+        def propose(rows: Rows, k: NDArray[np.int64]) -> Rows:
+            wanted = _number(changed(self._values[rows], k, self.sizes, self.sizes > 1, rng), self.sizes)
+            first, last = (np.searchsorted(numbers, wanted, side) for side in ("left", "right"))
+            place = first + rng.integers(0, np.maximum(last - first, 1))
+            found: Rows = np.where(last > first, order[np.minimum(place, len(order) - 1)], -1)
+            return found
+
+        return until_found(propose, rows, k)
+
+
+class PairTable(ArrayTable):
+    """Pairs that were given: row i of the first samples and row i of the second, which are rows n + i here."""
+
+    def __init__(self, rows: Reader, shape: tuple[int, int, int], digest: str, known: Known, differing: int) -> None:
+        super().__init__(rows, shape, digest, known)
+        self.differing, self.gives = differing, ("Images", "Pairs")
+
+    @property
+    def changeable(self) -> int:
+        return getattr(self, "differing", 0)
+
+    def values(self, rows: Rows) -> Values:
+        return self._values[rows % len(self)]
+
+    def change(self, rows: Rows, k: NDArray[np.int64], rng: np.random.Generator) -> Rows:
+        if (k != self.differing).any():
+            raise UserError(
+                f"these pairs differ in {self.differing} factors: say fit(sampling={{'changed': {self.differing}}})"
+            )
+        return rows + len(self)
+
+
+def from_arrays(
+    x: Any,
+    *,
+    factors: Any = None,
+    factor_names: Sequence[str] | None = None,
+    label: Any = None,
+    nuisances: Sequence[str] = (),
+    background: Any = None,
+    names: Sequence[str] | None = None,
+) -> ArrayTable:
+    """A table of images or features: a numpy array, tensor, DataFrame or list of PIL images (data/samples.py).
+
+    Args:
+        x: the samples
+        factors: what is known of each sample, [n, k]: whole numbers or text, an array or a DataFrame
+        factor_names: names of the factors; those of the frame's columns, or factor0, factor1, ..., unless given
+        label: the class of each sample [n], or the name of the factor that is the class
+        nuisances: names of the factors that are known nuisances
+        background: samples without what is salient in x; features are then scaled over both together
+        names: of the samples, which stand in codes.csv
+    """
+    samples = read(x, "x")
+    others = read(background, "the background") if background is not None else None
+    if others is not None:
+        features = samples.layout == "features"
+        expect(others, samples.shape, features=features, columns=samples.columns, what="the background")
+    scaling = None
+    if samples.layout == "features":
+        sources = [("x", samples.array)] + ([("the background", others.array)] if others is not None else [])
+        scaling = learn_scaling(sources, samples.columns)
+    known = known_of(len(samples), factors, factor_names, label, tuple(nuisances), names)
+    table = ArrayTable(_reader(samples, scaling), samples.shape, digest_of(samples.array), known, scaling)
+    if others is not None:
+        nothing = Known(np.zeros((len(others), 0), np.int64))
+        digest = digest_of(others.array)
+        table.background = ArrayTable(_reader(others, scaling), samples.shape, digest, nothing, scaling)
+        table.gives += ("TargetBackground",)
+        table.arguments["background"] = table.background.arguments["digest"]
+    return table
+
+
+def from_pairs(first: Any, second: Any, *, changed: int = 1, label: Any = None) -> PairTable:
+    """A table of pairs: sample i of `first` and sample i of `second` differ in `changed` factors.
+
+    Args:
+        first: the samples, as in `from_arrays`
+        second: their partners
+        changed: number of factors in which the two samples of a pair differ; give it to `fit` as well
+        label: the class that both samples of a pair have, [n]
+    """
+    samples, others = read(first, "the first samples"), read(second, "the second samples")
+    features = samples.layout == "features"
+    expect(others, samples.shape, features=features, columns=samples.columns, what="the second samples")
+    if len(samples) != len(others):
+        raise UserError(f"there are {len(samples)} first and {len(others)} second samples: they are pairs")
+    if changed < 1:
+        raise UserError(f"the samples of a pair differ in one factor or more, not in {changed}")
+    sources = [("the first samples", samples.array), ("the second samples", others.array)]
+    scaling = learn_scaling(sources, samples.columns) if features else None
+    readers, n = (_reader(samples, scaling), _reader(others, scaling)), len(samples)
+
+    def both(rows: Rows) -> NDArray[Any]:
+        found = np.empty((len(rows), *samples.shape), readers[0](rows[:0]).dtype)
+        for late, reader in enumerate(readers):
+            chosen = (rows >= n) == late
+            found[chosen] = reader(rows[chosen] - late * n)
+        return found
+
+    known = known_of(n, None, None, label, (), None)
+    digest = digest_of(samples.array) + digest_of(others.array)
+    table = PairTable(both, samples.shape, digest, known, int(changed))
+    table.scaling = scaling
+    return table
+
+
+def from_frame(
+    frame: DataFrame,
+    *,
+    label: str | None = None,
+    factors: Sequence[str] = (),
+    nuisances: Sequence[str] = (),
+    ignore: Collection[str] = (),
+    id: str | None = None,
+    background: DataFrame | None = None,
+) -> ArrayTable:
+    """A table of features from a DataFrame: all columns but those named here.
+
+    Args:
+        frame: a row for each sample
+        label: the column with the class
+        factors: columns with what else is known of each sample
+        nuisances: columns with known nuisances
+        ignore: columns to leave out
+        id: the column with the name of each sample
+        background: rows without what is salient in the others; its features are the columns of the same names
+    """
+    known = list(dict.fromkeys([*([label] if label else []), *factors, *nuisances]))
+    for name in (*known, *ignore, *([id] if id else [])):
+        if name not in frame.columns:
+            raise unknown("column", name, map(str, frame.columns))
+    features = [name for name in frame.columns if name not in (*known, *ignore, id)]
+    if not features:
+        raise UserError("the frame has no column left to be a feature")
+    if background is not None:
+        missing = [name for name in features if name not in background.columns]
+        if missing:
+            raise UserError(f"the background has no column '{missing[0]}', which is a feature of the others")
+    return from_arrays(
+        frame[features],
+        factors=frame[known] if known else None,
+        label=label,
+        nuisances=nuisances,
+        background=background[features] if background is not None else None,
+        names=[str(name) for name in frame[id]] if id else None,
+    )
+
+
+def _reader(samples: Samples, scaling: Scaling | None) -> Reader:
+    return samples.batch if scaling is None else lambda rows: scaling.apply(samples.array[rows])
+
+
+def known_of(
+    n: int,
+    factors: Any,
+    factor_names: Sequence[str] | None,
+    label: Any,
+    nuisances: tuple[str, ...],
+    names: Sequence[str] | None,
+) -> Known:
+    """What is known of n samples, checked; the arguments are those of `from_arrays`."""
+    if names is not None and (len(names) != n or len(set(names)) != n):
+        twice = next((name for i, name in enumerate(names) if name in names[:i]), None)
+        wrong = f"'{twice}' stands for two samples" if twice is not None else f"there are {len(names)} for {n} samples"
+        raise UserError(f"names of samples must be different, one for each: {wrong}")
+    columns = _columns(factors, factor_names, n)
+    if label is not None and not isinstance(label, str):
+        columns = {CLASS: _column(label, "the label", n)} | columns
+        label = CLASS
+    coded = {name: _coded(name, column) for name, column in columns.items()}
+    for name in (*nuisances, *([label] if label else [])):
+        if name not in coded:
+            raise unknown("factor", name, coded)
+    values = np.stack([codes for codes, _ in coded.values()], 1) if coded else np.zeros((n, 0), np.int64)
+    kinds = {name for name, (_, found) in coded.items() if name == label or found.dtype.kind not in "iufb"}
+    known = tuple(Factor(name, len(found), ordered=name not in kinds) for name, (_, found) in coded.items())
+    classes = tuple(map(str, coded[label][1])) if label else ()
+    return Known(values, known, label, nuisances, classes, tuple(map(str, names or ())))
+
+
+def _columns(factors: Any, names: Sequence[str] | None, n: int) -> dict[str, NDArray[Any]]:
+    if factors is None:
+        return {}
+    if hasattr(factors, "columns"):
+        return {str(name): _column(factors[name], f"the factor '{name}'", n) for name in factors.columns}
+    array = to_array(factors, "factors")
+    array = array[:, None] if array.ndim == 1 else array
+    if array.ndim != 2 or len(array) != n:
+        raise UserError(f"factors have the shape {list(array.shape)}: it is [samples, factors], with {n} samples")
+    names = names or [f"factor{i}" for i in range(array.shape[1])]
+    if len(names) != array.shape[1] or len(set(names)) != len(names):
+        raise UserError(f"there are {array.shape[1]} factors and the names {', '.join(names)}: one for each")
+    return dict(zip(names, array.T, strict=True))
+
+
+def _column(values: Any, what: str, n: int) -> NDArray[Any]:
+    array = np.asarray(values) if hasattr(values, "dtype") and not hasattr(values, "detach") else to_array(values, what)
+    if array.shape != (n,):
+        raise UserError(f"{what} has the shape {list(array.shape)}: it is [{n}], one value for each sample")
+    return array
+
+
+def _coded(name: str, column: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[Any]]:
+    """A factor's values as numbers from 0 on, and what they stand for."""
+    if column.dtype.kind == "f" and not np.isfinite(column).all():
+        raise UserError(f"the factor '{name}' has NaN or infinite values: leave those samples out")
+    if column.dtype.kind == "f" and (column != np.rint(column)).any():
+        raise UserError(f"the factor '{name}' has fractions: cut it into a few classes first, as pandas.qcut does")
+    found, codes = np.unique(column.astype(str) if column.dtype.kind == "O" else column, return_inverse=True)
+    return codes.astype(np.int64), found
+
+
+def _number(values: Values, sizes: NDArray[np.int64]) -> NDArray[np.int64]:
+    columns: Any = tuple(values.T)
+    numbers: NDArray[np.int64] = np.ravel_multi_index(columns, sizes).astype(np.int64)
+    return numbers
+
+
+def digest_of(array: NDArray[Any]) -> str:
+    """A digest of shape, type and content, read piece by piece."""
+    digest = hashlib.sha256(f"{array.shape} {array.dtype}".encode())
+    for _, piece in pieces(array):
+        digest.update(np.ascontiguousarray(piece).data)
+    return digest.hexdigest()[:16]
+
+
+def _joined(digest: str, known: Known) -> str:
+    told = f"{known.factors} {known.label} {known.nuisances} {digest_of(known.values)}"
+    return hashlib.sha256((digest + told).encode()).hexdigest()[:16]

@@ -1,0 +1,39 @@
+"""Annotations mean the same as text and as objects."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+import pytest
+
+from unbraid.config import AtLeast, FilePath, Rate, Share, Size, Within, arguments_of
+from unbraid.errors import UserError
+
+KINDS: list[tuple[Any, str]] = [
+    (int, "int"),
+    (float | None, "float | None"),
+    (Size, "Size"),
+    (Rate, "Rate"),
+    (Share, "Share"),
+    (FilePath, "FilePath"),
+    (Literal["a", "b"], "Literal['a', 'b']"),
+    (Annotated[int, Within(1, 178)], "Annotated[int, Within(1, 178)]"),
+    (Annotated[float, AtLeast(2)], "Annotated[float, AtLeast(2)]"),
+]
+
+
+@pytest.mark.parametrize(("annotation", "text"), KINDS, ids=[text for _, text in KINDS])
+def test_an_annotation_that_is_an_object_is_read_like_its_text(annotation: Any, text: str) -> None:
+    def function(*, x: Any = 1) -> None: ...
+
+    function.__annotations__["x"] = annotation
+    (argument,) = arguments_of(function)
+    assert argument.annotation == text
+
+
+def test_its_limits_hold() -> None:
+    def function(*, x: Any = 1) -> None: ...
+
+    function.__annotations__["x"] = Annotated[int, Within(1, 178)]
+    with pytest.raises(UserError, match="x of f must be from 1 to 178, not 200"):
+        arguments_of(function)[0].check(200, "f")
