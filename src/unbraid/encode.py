@@ -87,7 +87,9 @@ def reencode(method: Method[Any], codes: Codes, *, alone: bool = False) -> Codes
             holds what this feature draws, and not what the encoder writes into it of what the others draw
     """
     if not method.has_decoder:
-        raise UserError(f"codes can be decoded and encoded again by a method with a decoder: {type(method).__name__}")
+        raise UserError(
+            f"codes are decoded and encoded again by a method with a decoder: {type(method).__name__} has none"
+        )
     device = next(method.parameters()).device
     z = {name: torch.from_numpy(block.codes).to(device) for name, block in codes.blocks.items()}
     found = z if alone else _again(method, z)
