@@ -28,7 +28,7 @@ class Lamps(Grid):
     """Three factors; each lights one lamp in a row of its own."""
 
     name = "lamps"
-    factors = (Factor("a", 4), Factor("b", 4), Factor("c", 5))
+    factors = (Factor("a", 6), Factor("b", 6), Factor("c", 7))
     shape = (1, 8, 8)
 
     def render(self, values: Values) -> Bytes:
@@ -58,7 +58,7 @@ class Reader(Method[Batch]):
 
     def encode(self, x: Tensor) -> dict[str, Tensor]:
         a, b, c = x[:, 0, [0, 2, 4]].argmax(-1).float().unbind(1)
-        columns = {"permuted": (c, a, b), "one": (a, b, c, 0 * a), "mixed": ((a - b) % 4, b, c)}
+        columns = {"permuted": (c, a, b), "one": (a, b, c, 0 * a), "mixed": ((a - b) % 6, b, c)}
         columns |= {"redundant": (a, b, b, a, c)}
         return {"z": torch.stack(columns.get(self.rule, (a, b, c)), 1)}
 
@@ -66,7 +66,7 @@ class Reader(Method[Batch]):
         z = blocks["z"]
         values = z[:, {"permuted": [1, 2, 0], "redundant": [0, 2, 4]}.get(self.rule, [0, 1, 2])]
         if self.rule == "mixed":
-            values = torch.stack([(z[:, 0] + z[:, 1]) % 4, z[:, 1], z[:, 2]], 1)
+            values = torch.stack([(z[:, 0] + z[:, 1]) % 6, z[:, 1], z[:, 2]], 1)
         drawn = torch.zeros(len(z), 1, 8, 8)
         for j in range(2 if self.rule == "half" else 3):
             drawn[torch.arange(len(z)), 0, 2 * j, values[:, j].long()] = 1.0
@@ -78,7 +78,7 @@ class Blind(Reader):
 
 
 TABLE = Lamps()
-SMALL: dict[str, Any] = {"pairs": 400, "steps": 150, "width": 8, "lr": 0.01, "net": "dense", "bootstrap": 50}
+SMALL: dict[str, Any] = {"pairs": 400, "steps": 300, "width": 8, "lr": 0.01, "net": "dense", "bootstrap": 50}
 
 
 def of(rule: str, seed: int = 0, table: Table = TABLE, **given: Any) -> Score:
@@ -163,11 +163,11 @@ def test_features_that_move_one_factor_each_have_the_best_score(rule: str, own: 
 
 def test_rates_of_a_mixed_code_are_those_of_all_pairs() -> None:
     """a is drawn from both features: exchanging either changes it, mostly to neither value."""
-    found, values = of("mixed", pairs=3000), list(itertools.product(range(4), range(4)))
+    found, values = of("mixed", pairs=3000), list(itertools.product(range(6), range(6)))
     expected = np.zeros((2, 2))  # donor and host rate of a for the first two features
     pairs = [(h, d) for h in values for d in values if h[0] != d[0]]
     for (a, b), (da, db) in pairs:
-        for k, drawn in enumerate(((da - db + b) % 4, (a - b + db) % 4)):
+        for k, drawn in enumerate(((da - db + b) % 6, (a - b + db) % 6)):
             expected[:, k] += np.array([drawn == da, drawn == a]) / len(pairs)
     assert np.array(found.parts["donor"])[:2, 0] == pytest.approx(expected[0], abs=0.08)
     assert np.array(found.parts["host"])[:2, 0] == pytest.approx(expected[1], abs=0.08)
@@ -276,16 +276,16 @@ def test_a_feature_drawn_alone_holds_what_it_draws() -> None:
 
 def test_scores_of_codes_beside_those_of_decoded_codes() -> None:
     """Both features tell both factors, and each draws one: SAP sees it only where features are drawn alone."""
-    how = {"method": "logistic", "standardise": True}
+    how: dict[str, Any] = {"method": "kumar"}
     wanted = {"sap": how, "reencoded_sap": how, "alone_sap:own": how}
     method, codes = Reader(TABLE.spec, rule="redundant"), codes_of("redundant")
     found = take_scores(codes, wanted, bootstrap=0, jobs=1, loaded=lambda: (method, TABLE))
     assert list(found) == list(wanted)
-    assert found["sap"].value < 0.3
+    assert found["sap"].value == pytest.approx(1 / 3, abs=0.05)  # c alone has a feature of its own
     assert (
         found["reencoded_sap"].value == found["sap"].value
     )  # the image has both factors: the encoder writes both again
-    assert found["alone_sap:own"].value > 0.6
+    assert found["alone_sap:own"].value > 0.9
     with pytest.raises(UserError, match="alone_sap needs the model, and here has codes alone"):
         take_scores(codes, {"alone_sap": how}, where="here")
 
