@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test test-all check install clean
+.PHONY: demo test test-all check docs docs-serve install clean
 
 install: .venv/installed
 
@@ -25,6 +25,12 @@ test: install check
 
 test-all: install check
 	$(BIN)/pytest -n auto --slow
+
+docs: install
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
+docs-serve: install
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs serve
 
 clean:
 	rm -rf .venv build dist src/*.egg-info

@@ -63,7 +63,7 @@ def plain_difficulty(m: InterventionAE, z: Tensor) -> Tensor:
     two, half = z[torch.randperm(len(z))[:2]], len(z) // 2
     u, v = (torch.sigmoid(m.draw(intervention.intervene(z, value, k))) for value in two)
     names = [name for name, _ in m.translator.named_parameters()]
-    values = [value.detach().requires_grad_() for value in m.translator.parameters()]
+    values = [value.detach().clone().requires_grad_() for value in m.translator.parameters()]
     adam = torch.optim.Adam(values, m.inner_rate, eps=1e-10)
     for _ in range(m.inner_steps):
         logits = functional_call(m.translator, dict(zip(names, values, strict=True)), (u[:half].detach(),))

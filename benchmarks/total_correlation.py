@@ -31,21 +31,22 @@ def row(n: int, m: int, sigma: float) -> list[float]:
     mu = torch.randn(n, LATENTS, generator=generator)
     log_var = torch.full_like(mu, 2 * math.log(sigma))
 
-    def draw(size: int) -> tuple[Tensor, Tensor, Tensor]:
-        chosen = torch.randint(n, (size,), generator=generator)
-        z = mu[chosen] + sigma * torch.randn(size, LATENTS, generator=generator)
-        return z, mu[chosen], log_var[chosen]
+    def draw(size: int) -> tuple[Tensor, Tensor]:
+        rows = torch.randint(n, (size,), generator=generator)
+        return rows, mu[rows] + sigma * torch.randn(size, LATENTS, generator=generator)
 
-    def measured(z: Tensor, mu: Tensor, log_var: Tensor, joint: Tensor, each: Tensor) -> Tensor:
-        own = gaussian.log_density(z, mu, log_var).sum(-1)
+    def measured(rows: Tensor, z: Tensor, joint: Tensor, each: Tensor) -> Tensor:
+        own = gaussian.log_density(z, mu[rows], log_var[rows]).sum(-1)
         return torch.stack([total_correlation(joint, each), (own - joint).mean()])
 
-    codes = draw(POINTS)
-    found = {"exact": measured(*codes, *log_aggregate(codes[0], mu, log_var))}
+    def estimated(estimator: str, rows: Tensor, z: Tensor) -> Tensor:
+        weights = log_weights(estimator, rows, n)
+        return measured(rows, z, *log_mixture(z, mu[rows], log_var[rows], weights))
+
+    rows, z = draw(POINTS)
+    found = {"exact": measured(rows, z, *log_aggregate(z, mu, log_var))}
     for estimator in ESTIMATORS:
-        weights = log_weights(estimator, m, n)
-        batches = [draw(m) for _ in range(BATCHES)]
-        found[estimator] = torch.stack([measured(*codes, *log_mixture(*codes, weights)) for codes in batches]).mean(0)
+        found[estimator] = torch.stack([estimated(estimator, *draw(m)) for _ in range(BATCHES)]).mean(0)
     tc, mi = ([found[name][i].item() for name in ("exact", "stratified", "weighted")] for i in range(2))
     return [*tc, tc[-1] + (LATENTS - 1) * math.log(n), *mi]
 

@@ -24,6 +24,7 @@ STAGES = [
     ["evaluate"],
     ["study"],
     ["reports"],
+    ["explorer"],
     ["api"],
     ["cli"],
 ]

@@ -14,19 +14,20 @@ from unbraid.train import history
 from unbraid.train.run import Run
 
 SCALE = 2
-LABELS = ("Eq. 8", "Eq. 7", "cVAE", "sRbVAE")
-LEAN = "Eq. 8, 4/12"
+LABELS = ("Eq. 8", "Eq. 8 on samples", "Eq. 7", "cVAE", "sRbVAE")
+SMOOTH = "Eq. 8, smooth grass"
 
 
 def draw(results: Results, folder: Path) -> list[tuple[str, str]]:
     """Writes the pictures of the first seed and gives captions and paths."""
-    first = {(r.label, r.arguments.get("combine", "photographs")): r.path for r in results.where(seed=0)}
+    seed = results[0].seed
+    first = {(r.label, r.arguments.get("combine", "photographs")): r.path for r in results.where(seed=seed)}
     pictures = []
     for (label, data), path in first.items():
-        if label in (*LABELS, LEAN):
+        if label in (*LABELS, SMOOTH):
             name = re.sub(r"\W+", "_", f"apart {label} {data}".lower()) + ".png"
             _sheet(path).save(folder / name)
-            caption = f"{label}, {data}, seed 0: targets, then [z, s], [z, 0] and [0, s] decoded"
+            caption = f"{label}, {data}, seed {seed}: targets, then [z, s], [z, 0] and [0, s] decoded"
             pictures.append((caption, f"{folder.name}/{name}"))
     curves = {label: first[label, "linear"] for label in LABELS if (label, "linear") in first}
     _w2(curves, folder / "w2.png")
@@ -49,6 +50,6 @@ def _w2(runs: dict[str, Path], path: Path) -> None:
         points = [(row["step"], row["w2"]) for row in history.read(run / "history.csv") if "w2" in row]
         axis.plot(*zip(*points, strict=True), label=label, linewidth=1.2)
     axis.set_xlabel("steps")
-    axis.set_ylabel("squared W2, batch of 128")
+    axis.set_ylabel("squared W2 in a batch")
     axis.legend(frameon=False)
     figure.savefig(path, dpi=110, metadata={"Software": None})

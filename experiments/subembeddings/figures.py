@@ -4,31 +4,30 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
-
+from unbraid.figures.svg import new_figure
 from unbraid.study.reproduce import Results
 from unbraid.train import history
 
-from .scores import TASKS, accuracy
+from .scores import TASKS, Scores, known
+from .study import MAIN_SEEDS
 
-STRENGTHS = ("control", "InfoMin 0.001", "InfoMin 0.005", "InfoMin 0.1")
+STRENGTHS = ("control", "InfoMin 0.001", "InfoMin 0.1")
+SHOWN = ("control", "one head", "InfoMin 0.1", "Ortho 0.1", "P-Ortho 0.1", "Hess 0.1", "Ortho + Hess 0.1")
 
 
 def draw(r: Results, folder: Path) -> list[tuple[str, str]]:
     """Writes the pictures into a folder beside the page and gives captions and paths."""
-    first = {result.label: result.path for result in r.where(seed=0, variant="dc-bc")}
+    first = {result.label: result.path for result in r.where(seed=MAIN_SEEDS[0], variant="dc-bc")}
     _curves({label: first[label] for label in STRENGTHS if label in first}, folder / "infomin.png")
-    _gaps(r.where(variant="dc-bc"), folder / "gaps.png")
+    _gaps(Scores(r), folder / "gaps.png")
     return [
-        ("Figure 5: InfoMax (to fall) and InfoMin (to rise) over training, seed 0", f"{folder.name}/infomin.png"),
+        ("Figure 5: InfoMax (to fall) and InfoMin (to rise) over training, one seed", f"{folder.name}/infomin.png"),
         ("Signed gaps z0 - z1 of every run; the diagonal is above left or below right", f"{folder.name}/gaps.png"),
     ]
 
 
 def _curves(runs: dict[str, Path], path: Path) -> None:
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(8, 3.2), layout="constrained")
+    figure = new_figure(8, 3.2)
     for place, term in enumerate(("infomax", "infomin"), 1):
         axis = figure.add_subplot(1, 2, place)
         for label, run in runs.items():
@@ -40,15 +39,12 @@ def _curves(runs: dict[str, Path], path: Path) -> None:
     figure.savefig(path, dpi=110, metadata={"Software": None})
 
 
-def _gaps(r: Results, path: Path) -> None:
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(6.4, 4.2), layout="constrained")
+def _gaps(s: Scores, path: Path) -> None:
+    figure = new_figure(6.4, 4.2)
     axis = figure.add_subplot()
-    with_z = [label for label in r.labels() if np.isfinite(accuracy(r, label, "z", "digit")).any()]
-    for place, label in enumerate(with_z):
-        across, up = (np.subtract(*(accuracy(r, label, half, t) for half in ("z0", "z1"))) for t in TASKS["dc-bc"])
-        axis.scatter(across, up, s=22, marker="osD^vPX"[place % 7], label=label)
+    for marker, label in zip("osD^vPX", SHOWN, strict=True):
+        across, up = (known(s.signed_gap(label, task)) for task in TASKS["dc-bc"])
+        axis.scatter(across, up, s=22, marker=marker, label=label)
     axis.axhline(0, color="#c3cad1", linewidth=0.8)
     axis.axvline(0, color="#c3cad1", linewidth=0.8)
     axis.set_xlabel("digit: z0 - z1, points")

@@ -1,41 +1,132 @@
-"""What is measured of each run besides the engine's scores."""
+"""What is measured of each run besides the engine's scores: two kinds of linear probes, learned on two sets of rows.
+
+usual        softmax regression by stochastic gradient descent on codes as they are, up to one factor for all of a
+             block: the usual linear evaluation of contrastive learning. It reads what has a share of the variance
+converged    logistic regression by L-BFGS on standardised codes: it reads whatever is left, however small
+own          rows that the encoder was trained on
+fresh        other combinations of the training digits and photographs
+
+Both are tested on held-out digits and photographs.
+"""
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
+import torch
+import torch.nn.functional as F
+from numpy.typing import NDArray
+from torch import nn
 
 from unbraid.codes import Codes
-from unbraid.data.table import Table
+from unbraid.data.table import Product
 from unbraid.encode import encode_rows
 from unbraid.methods.contract import Method
+from unbraid.metrics.probe_table import diagonal
 from unbraid.problems.slices import compare_slices, slices_of
 from unbraid.train import history
 from unbraid.train.run import Run
 
 PROBE_ROWS = 2  # rows that probes learn from, for each that they are tested on
 LATE = 200  # steps at the end over which logged terms are averaged
+EPOCHS, BATCH, RATE, MOMENTUM = 50, 256, 0.1, 0.9  # of the usual evaluation; the rate falls as a cosine to 0
+RESAMPLINGS = 200
+Floats = NDArray[np.floating[Any]]
+Labels = NDArray[np.integer[Any]]
 
 
-def probes(run: Run, method: Method[Any], data: Table, codes: Codes) -> dict[str, Any]:
-    """The scores of all slices: probes learn from rows that were trained on and are tested on held-out ones."""
-    assert data.test is not None
-    rng, count = np.random.default_rng(0), len(codes)
-    learned, held_out = (
-        encode_rows(method, table, rng.choice(len(table), min(n, len(table)), replace=False))
-        for table, n in ((data, PROBE_ROWS * count), (data.test, count))
-    )
-    blocks = {name: np.concatenate([code, held_out.means()[name]]) for name, code in learned.means().items()}
-    tasks = np.stack([np.concatenate([part.factor(name) for part in (learned, held_out)]) for name in data.shared], 1)
-    scores: dict[str, Any] = {}
+def probes(run: Run, method: Method[Any], data: Product, codes: Codes) -> dict[str, Any]:
+    """Accuracies of every kind of probe by block and task, and how the slices are related."""
+    rng, tasks = np.random.default_rng(0), list(data.shared)
+    sizes = [data.factors[data.column(task)].size for task in tasks]
+    count = min(PROBE_ROWS * len(codes), len(data))
+    learned = {
+        "own": encode_rows(method, data, rng.choice(len(data), count, replace=False)),
+        "fresh": encode_rows(method, fresh(data, count, rng), np.arange(count)),
+    }
+    truth = np.stack([codes.factor(task) for task in tasks], 1)
+    found: dict[str, Any] = {"accuracy": {}, "share": {}, "copies": {}}
+    counts = {task: np.bincount(column) for task, column in zip(tasks, truth.T, strict=True)}
+    found["chance"] = {task: float(count.max() / count.sum()) for task, count in counts.items()}
+    for name, rows in learned.items():
+        labels = np.stack([rows.factor(task) for task in tasks], 1)
+        right = {b: usual(z, labels, codes.means()[b], sizes) == truth for b, z in rows.means().items()}
+        found["accuracy"][f"usual {name}"] = {
+            block: dict(zip(tasks, hits.mean(0).tolist(), strict=True)) for block, hits in right.items()
+        }
+        if name == "own" and "z" in right:
+            found["diagonal_share"] = diagonal_share(np.stack([right["z0"], right["z1"]]), rng)
+        found["accuracy"][f"converged {name}"] = converged(rows, codes, labels, truth, tasks, found)
+    return found
+
+
+def converged(
+    learned: Codes, test: Codes, labels: Labels, truth: Labels, tasks: list[str], found: dict[str, Any]
+) -> dict[str, dict[str, float]]:
+    """The accuracies of converged probes; the first call also keeps the shares of variance, and how slices relate."""
+    blocks = {name: np.concatenate([code, test.means()[name]]) for name, code in learned.means().items()}
+    accuracy: dict[str, dict[str, float]] = {}
     for whole in slices_of(blocks):
-        both = compare_slices(blocks, whole, tasks, data.shared, train=len(learned), jobs=1)
-        scores |= {f"{kind}_{whole}": score.as_dict() for kind, score in zip(("probes", "copies"), both, strict=True)}
-    return scores
+        both = np.concatenate([labels, truth])
+        table, copies = compare_slices(blocks, whole, both, tasks, train=len(labels), jobs=1)
+        accuracy |= table.parts.get("accuracy", {})
+        for block, share in table.parts.get("share", {}).items():
+            found["share"].setdefault(block, share)
+        found["copies"].setdefault(whole, {"r2": copies.as_dict()["value"], **copies.parts})
+    return accuracy
 
 
-def late(run: Run, method: Method[Any], data: Table, codes: Codes) -> dict[str, float]:
+def usual(learned: Floats, labels: Labels, test: Floats, sizes: list[int]) -> Labels:
+    """The classes that a linear layer predicts of test rows, [n, tasks], for all tasks at once.
+
+    Args:
+        learned: codes to learn from, [m, d]
+        labels: their classes, [m, tasks]
+        test: codes, [n, d]
+        sizes: number of classes of each task
+    """
+    x, y = torch.as_tensor(learned, dtype=torch.float32), torch.as_tensor(labels)
+    length = x.square().sum(1).mean().sqrt().clamp(min=1e-12)
+    generator = torch.Generator().manual_seed(0)
+    layer = nn.Linear(x.shape[1], sum(sizes))
+    nn.init.zeros_(layer.weight)
+    nn.init.zeros_(layer.bias)
+    batch = min(BATCH, len(x))
+    steps = EPOCHS * (len(x) // batch)
+    optimiser = torch.optim.SGD(layer.parameters(), RATE, MOMENTUM)
+    fall = torch.optim.lr_scheduler.LambdaLR(optimiser, lambda step: (1 + math.cos(math.pi * step / steps)) / 2)
+    for _ in range(EPOCHS):
+        order = torch.randperm(len(x), generator=generator)
+        for rows in order[: len(x) // batch * batch].view(-1, batch):
+            logits = layer(x[rows] / length).split(sizes, 1)
+            loss = torch.stack([F.cross_entropy(one, y[rows, task]) for task, one in enumerate(logits)]).sum()
+            optimiser.zero_grad()
+            loss.backward()
+            optimiser.step()
+            fall.step()
+    with torch.no_grad():
+        logits = layer(torch.as_tensor(test, dtype=torch.float32) / length).split(sizes, 1)
+    return torch.stack([one.argmax(1) for one in logits], 1).numpy()
+
+
+def diagonal_share(right: NDArray[np.bool_], rng: np.random.Generator) -> float:
+    """In how many resamplings of the test rows each half is the better one at a task. [halves, rows, tasks]"""
+    count = right.shape[1]
+    drawn = (right[:, rng.integers(count, size=count)].mean(1) for _ in range(RESAMPLINGS))
+    return float(np.mean([diagonal(accuracy) for accuracy in drawn]))
+
+
+def fresh(data: Product, count: int, rng: np.random.Generator) -> Product:
+    """Rows that were drawn as those of the training set were."""
+    other = data.copy()
+    other.chosen = rng.integers(0, math.prod(data.axes), count)
+    other.drop_cached()
+    return other
+
+
+def late(run: Run, method: Method[Any], data: Product, codes: Codes) -> dict[str, float]:
     """The loss and its terms, averaged over the last steps."""
     rows = [row for row in history.read(run.path / "history.csv") if row["step"] > run.plan.steps - LATE]
     return {name: float(np.mean([row[name] for row in rows])) for name in rows[0] if name != "step"}

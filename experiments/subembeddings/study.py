@@ -1,113 +1,104 @@
-"""Sub-embeddings, digits over photographs: "Unsupervised disentanglement without autoencoding" (Burns et al. 2021)."""
+"""Sub-embeddings, digits over photographs: "Unsupervised disentanglement without autoencoding" (Burns et al. 2021).
+
+The runs, those that decide the claims first. Settings are chosen on seeds from 100 on, which are used for nothing else.
+All runs of sub_infomax have the same steps, decay and width, and every regulariser waits for the same share of them.
+"""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
-from unbraid.study.plan import Point, Study, chain, product
+from unbraid.study import Evaluation, Study, chain, product
+from unbraid.study.plan import Point
 
 needs = ("mnist", "cifar10|cifar10-images.zip")
 
-STEPS, WIDTH = 1200, 24
-LONGER = "supervised, longer"  # four times as many steps
-TEST_ROWS = 5_000
-WAIT: dict[str, Any] = {"warm_up": 300}  # with 0.1 from the first step the digit is never learned
-DATA: dict[str, Any] = {"data": "mnist_stl10", "size": 32, "backgrounds": "cifar10", "brightness": 0.6}
-SUPERVISED: dict[str, Any] = {"method": "sub_supervised"}
-SUB: dict[str, Any] = {"method": "sub_infomax"}
-SETTINGS: dict[str, dict[str, Any]] = {
-    "supervised": SUPERVISED,
-    LONGER: SUPERVISED,
-    "control": SUB,
-    "one head": {**SUB, "heads": "one"},
-    "InfoMin 0.001": {**SUB, "infomin": 0.001},
-    "InfoMin 0.005": {**SUB, "infomin": 0.005},
-    "InfoMin 0.1": {**SUB, "infomin": 0.1, **WAIT},
-    "Ortho 0.001": {**SUB, "orthogonality": 0.001},
-    "Ortho 0.1": {**SUB, "orthogonality": 0.1, **WAIT},
-    "P-Ortho 0.001": {**SUB, "permuted_orthogonality": 0.001},
-    "P-Ortho 0.1": {**SUB, "permuted_orthogonality": 0.1, **WAIT},
-    "Hess 0.001": {**SUB, "hessian": 0.001, **WAIT},
-    "Hess 0.01": {**SUB, "hessian": 0.01, **WAIT},
-    "Hess 0.1": {**SUB, "hessian": 0.1, **WAIT},
-    "Ortho + Hess 0.1": {**SUB, "orthogonality": 0.1, "hessian": 0.1, **WAIT},
-    "InfoMin 0.1, as printed": {**SUB, "infomin": 0.1, "literal_infomin": True, **WAIT},
-    "Hess 0.1, per sample": {**SUB, "hessian": 0.1, "hessian_per_sample": True, **WAIT},
-    "InfoMin 0.1 at once": {**SUB, "infomin": 0.1},
-    "Ortho 0.1 at once": {**SUB, "orthogonality": 0.1},
-    "P-Ortho 0.1 at once": {**SUB, "permuted_orthogonality": 0.1},
-    "Hess 0.1 at once": {**SUB, "hessian": 0.1},
-}
-SEEDS: dict[str, dict[str, int]] = {  # how many, by variant of the data and label
-    "dc-bc": {
-        "supervised": 3,
-        LONGER: 1,
-        "control": 4,
-        "one head": 5,
-        "InfoMin 0.001": 4,
-        "InfoMin 0.005": 4,
-        "InfoMin 0.1": 4,
-        "Ortho 0.001": 1,
-        "Ortho 0.1": 4,
-        "P-Ortho 0.001": 1,
-        "P-Ortho 0.1": 5,
-        "Hess 0.001": 1,
-        "Hess 0.01": 3,
-        "Hess 0.1": 5,
-        "Ortho + Hess 0.1": 1,
-        "InfoMin 0.1, as printed": 1,
-        "Hess 0.1, per sample": 1,
-        "InfoMin 0.1 at once": 1,
-        "Ortho 0.1 at once": 1,
-        "P-Ortho 0.1 at once": 1,
-        "Hess 0.1 at once": 1,
-    },
-    "dc-dl": {
-        "supervised": 1,
-        "control": 3,
-        "one head": 3,
-        "InfoMin 0.001": 1,
-        "InfoMin 0.1": 3,
-        "InfoMin 0.1 at once": 1,
-        "Ortho 0.001": 1,
-        "Ortho 0.1": 3,
-        "P-Ortho 0.001": 1,
-        "P-Ortho 0.1": 1,
-        "Hess 0.001": 1,
-        "Hess 0.1": 3,
-    },
-}
+STEPS, BATCH, WIDTH, DECAY, BRIGHTNESS = 2500, 128, 24, 0.3, 0.6
+WAIT = 4  # a regulariser has weight 0 for the first quarter of the steps and grows over the second
+SEEDS, MAIN_SEEDS, MORE_SEEDS = range(11, 16), range(11, 19), range(11, 21)
+CEILING_ROWS, CEILING_STEPS = 10_000, 7800  # about 100 epochs
+CURVE, CEILING_CURVE = (625, 1250, 5000), (1950, 3900, 15_600)
+RESNET_STEPS, RESNET_BATCH, RESNET_ROWS = 200, 32, 500
+TEST_ROWS = 5000
+
+VIEWS: Point = {"least_crop": 0.6, "flip": True, "colour": 0.5}
+OF_PLACES: Point = {**VIEWS, "flip": False}  # mirrored, a digit is at another of the eight locations
+DATA: Point = {"data": "mnist_stl10", "backgrounds": "cifar10", "brightness": BRIGHTNESS, "decay": DECAY}
+ONE_STRENGTH = ("infomin", "orthogonality", "permuted_orthogonality", "hessian")
+NAMES = dict(zip(ONE_STRENGTH, ("InfoMin", "Ortho", "P-Ortho", "Hess"), strict=True))
+CEILING = "supervised"
+OVER_STEPS, AT_ONCE, RESNET = ", over steps", " at once", "ResNet-34, "
 
 
-def runs(steps: int, most: int, **sizes: Any) -> list[Point]:
-    """All runs, seed by seed.
-
-    Args:
-        steps: of a run; the longer one has four times as many
-        most: seeds of one setting
-        sizes: arguments of every run
-    """
-    planned = chain(
-        *(
-            product(
-                label=label,
-                variant=variant,
-                seed=range(min(count, most)),
-                steps=4 * steps if label == LONGER else steps,
-                **SETTINGS[label],
-                **DATA,
-                **sizes,
-            )
-            for variant, counts in SEEDS.items()
-            for label, count in counts.items()
-        )
-    )
-    return sorted(planned, key=lambda point: int(point["seed"]))
+def sub(label: str, *, wait: bool = True, **weights: Any) -> Point:
+    """A setting of sub_infomax: its weights, and the steps that they wait."""
+    waits = {"warm_up": STEPS // WAIT} if wait and weights.keys() & set(ONE_STRENGTH) else {}
+    return {"label": label, "method": "sub_infomax", "steps": STEPS, **weights, **waits}
 
 
-def planned(given: list[Point], points: int) -> Study:
-    return Study(runs=given, metrics=[], points=points, measures=["measures.py:probes", "measures.py:late"])
+control, one_head = sub("control"), sub("one head", heads="one")
+weak, strong = ([sub(f"{NAMES[name]} {w}", **{name: w}) for name in ONE_STRENGTH] for w in (0.001, 0.1))
+infomin, ortho, permuted, hess = strong
+both = sub("Ortho + Hess 0.1", orthogonality=0.1, hessian=0.1)
+at_once = [sub(f"{NAMES[name]} 0.1{AT_ONCE}", wait=False, **{name: 0.1}) for name in ONE_STRENGTH]
+ceiling: Point = {"label": CEILING, "method": "sub_supervised", "steps": CEILING_STEPS, "train_rows": CEILING_ROWS}
 
 
-study = planned(runs(STEPS, 5, batch=128, width=WIDTH), TEST_ROWS)
-quick = planned(runs(6, 1, batch=16, width=4), 150)
+def on(variant: str, settings: list[Point], seeds: Any) -> list[Point]:
+    """Runs on the images of which two views share what the variant says; the ceiling sees them as they are."""
+    views = VIEWS if variant == "dc-bc" else OF_PLACES
+    seen = [{**point, **(views if point["method"] == "sub_infomax" else {})} for point in settings]
+    return product(product(seed=seeds), seen, variant=variant)
+
+
+def over_steps(point: Point, lengths: tuple[int, ...]) -> list[Point]:
+    """The same run at other lengths, of which the waiting keeps its share."""
+    waits = [{"warm_up": length // WAIT} if "warm_up" in point else {} for length in lengths]
+    label = point["label"] + OVER_STEPS
+    return [{**point, **wait, "steps": length, "label": label} for wait, length in zip(waits, lengths, strict=True)]
+
+
+def large(point: Point) -> Point:
+    waits = {"warm_up": RESNET_STEPS // WAIT} if "warm_up" in point else {}
+    return {**point, **waits, "label": RESNET + point["label"], "steps": RESNET_STEPS, "net": "resnet34"}
+
+
+def evaluation(points: int) -> Evaluation:
+    return Evaluation(metrics=[], points=points, measures=["measures.py:probes", "measures.py:late"])
+
+
+small = chain(
+    on("dc-bc", [permuted, hess], MORE_SEEDS),
+    on("dc-bc", [control, ortho], MAIN_SEEDS),
+    on("dc-dl", [control, one_head, *strong, *weak], SEEDS),
+    on("dc-bc", [infomin, one_head, *weak], SEEDS),
+    on("dc-bc", [ceiling], SEEDS),
+    on("dc-dl", [ceiling], SEEDS),
+    on("dc-bc", [both], SEEDS),
+    on("bc-dl", [control, permuted, hess], SEEDS[:1]),
+    on("dc-bc", at_once, SEEDS[:1]),
+    on("dc-dl", at_once[:1], SEEDS[:1]),
+    on("dc-bc", chain(*(over_steps(point, CURVE) for point in (control, hess))), SEEDS[:1]),
+    on("dc-bc", over_steps(ceiling, CEILING_CURVE), SEEDS[:1]),
+)
+resnets = on("dc-bc", [large(control), large(hess)], SEEDS[:1])
+runs = chain(
+    product(small, [DATA], size=32, batch=BATCH, width=WIDTH, evaluation=evaluation(TEST_ROWS)),
+    product(resnets, [DATA], size=64, batch=RESNET_BATCH, width=64, evaluation=evaluation(RESNET_ROWS)),
+)
+study = Study(runs=runs)
+
+
+def tiny(points: list[Point]) -> list[Point]:
+    """One run of each setting with a few steps, small networks and few rows."""
+    first: dict[tuple[str, str], Point] = {}
+    for point in points:
+        waits = {"warm_up": 1} if "warm_up" in point else {}
+        few = {"steps": 3 if OVER_STEPS in point["label"] else 4, "batch": 16, "width": 4, "train_rows": 4000}
+        own = {**point, **waits, **few, "evaluation": evaluation(150)}
+        first.setdefault((point["label"], point["variant"]), own)
+    return list(first.values())
+
+
+quick = replace(study, runs=tiny(runs))

@@ -11,7 +11,8 @@ import numpy as np
 from unbraid.study.claims import Numbers, Table
 from unbraid.study.reproduce import Result, Results
 
-from .scores import TASKS, of_slices
+from .scores import PROBES, TASKS, Scores, counted, known, mean, variance
+from .study import AT_ONCE, OVER_STEPS, RESNET
 
 SHORT = {"digit": "DC", "background": "BC", "location": "DL"}
 PAPER: dict[tuple[str, str], dict[str, tuple[float, float]]] = {  # accuracy in per cent by block, for both tasks
@@ -52,37 +53,46 @@ RERUNS = {  # accuracy for digit and background in runs 0 to 5
         "z1": ((57.5, 50.9), (64.2, 49.4), (66.5, 43.2), (51.0, 37.5), (40.0, 30.2), (53.5, 37.2)),
     },
 }
-Z = ("z", "z0", "z1")
-NOTE = "Accuracy in per cent, mean over seeds; the paper's number, of one run, in brackets."
+Z, R = ("z", "z0", "z1"), ("r", "r0", "r1")
+MINS = ("InfoMin 0.001", "InfoMin 0.1")
+OTHERS = (
+    "control", "one head", "Ortho + Hess 0.1",
+    *(f"{name} 0.1{AT_ONCE}" for name in ("InfoMin", "Ortho", "P-Ortho", "Hess")),
+)  # fmt: skip
+SHARED = ("control", "one head", "InfoMin 0.1", "Ortho 0.1", "P-Ortho 0.1", "Hess 0.1", "Ortho + Hess 0.1")
+PROBED = (
+    ("dc-bc", "supervised", R), ("dc-dl", "supervised", R), ("dc-bc", "control", ("r", *Z)),
+    ("dc-bc", "P-Ortho 0.1", Z), ("dc-bc", "Hess 0.1", Z), ("dc-dl", "Hess 0.1", Z),
+)  # fmt: skip
+NOTE = (
+    "Accuracy in per cent of the usual linear evaluation on the encoder's own rows, mean over seeds; the paper's "
+    "number, of one run, in brackets."
+)
 
 
 def tables(r: Results) -> list[Table]:
-    whole = ("r", "r0", "r1")
-    mins = ("InfoMin 0.001", "InfoMin 0.005", "InfoMin 0.1")
-    others = ("control", "one head", "InfoMin 0.1 at once")
+    s, at_once = Scores(r), f"InfoMin 0.1{AT_ONCE}"
     return [
-        accuracies("Table 1: supervised ceiling", r, "dc-bc", ["supervised", "supervised, longer"], whole),
-        accuracies("Table 2: InfoMin", r, "dc-bc", mins, whole + Z),
-        accuracies("Table 3: orthogonality and Hessian", r, "dc-bc", ORTHO, Z),
-        accuracies("Table 4: supervised ceiling, digit and location", r, "dc-dl", ["supervised"], whole),
-        accuracies("Table 5: InfoMin, digit and location", r, "dc-dl", ["InfoMin 0.001", "InfoMin 0.1"], whole + Z),
-        accuracies("Table 6: orthogonality and Hessian, digit and location", r, "dc-dl", ORTHO, Z),
-        solutions(r),
-        *(reruns(number, r, label) for number, label in ((8, "P-Ortho 0.1"), (9, "Hess 0.1"))),
-        accuracies("Controls and other readings", r, "dc-bc", OTHERS, whole + Z),
-        accuracies("Controls, digit and location", r, "dc-dl", others, whole + Z),
-        shares(r),
-        losses(r),
+        accuracies("Table 1: supervised ceiling", s, "dc-bc", ["supervised"], R),
+        accuracies("Table 2: InfoMin", s, "dc-bc", MINS, R + Z),
+        accuracies("Table 3: orthogonality and Hessian", s, "dc-bc", ORTHO, Z),
+        accuracies("Table 4: supervised ceiling, digit and location", s, "dc-dl", ["supervised"], R),
+        accuracies("Table 5: InfoMin, digit and location", s, "dc-dl", MINS, R + Z),
+        accuracies("Table 6: orthogonality and Hessian, digit and location", s, "dc-dl", ORTHO, Z),
+        solutions(s),
+        *(reruns(number, s, label) for number, label in ((8, "P-Ortho 0.1"), (9, "Hess 0.1"))),
+        accuracies("Controls, and regularisers that do not wait", s, "dc-bc", OTHERS, R + Z),
+        accuracies("Controls, digit and location", s, "dc-dl", ("control", "one head", at_once), R + Z),
+        accuracies("Background and location", s, "bc-dl", ("control", "P-Ortho 0.1", "Hess 0.1"), R + Z),
+        by_probe(r),
+        shares(s),
+        losses(s),
+        over_steps(s),
+        large(s),
     ]
 
 
-OTHERS = (
-    "control", "one head", "Hess 0.01", "Ortho + Hess 0.1", "Hess 0.1, per sample", "InfoMin 0.1, as printed",
-    "InfoMin 0.1 at once", "Ortho 0.1 at once", "P-Ortho 0.1 at once", "Hess 0.1 at once",
-)  # fmt: skip
-
-
-def accuracies(title: str, r: Results, variant: str, labels: Sequence[str], blocks: Sequence[str]) -> Table:
+def accuracies(title: str, s: Scores, variant: str, labels: Sequence[str], blocks: Sequence[str]) -> Table:
     """A row for each block and for the gaps, two columns for each setting."""
     tasks, wholes = TASKS[variant], dict.fromkeys(block[0] for block in blocks)
     columns = ["input", *(f"{label} {SHORT[task]}" for label in labels for task in tasks)]
@@ -92,118 +102,138 @@ def accuracies(title: str, r: Results, variant: str, labels: Sequence[str], bloc
         for label in labels:
             paper = PAPER.get((variant, label), {})
             for place, task in enumerate(tasks):
-                row.append(_cell(_values(r, label, variant, block, task), _paper(paper, block, place)))
+                row.append(_cell(_values(s, label, variant, block, task), _paper(paper, block, place)))
         rows.append(row)
-    counts = Counter(result.label for result in r.where(variant=variant))
+    counts = Counter(result.label for result in s.results.where(variant=variant))
     seeds = ", ".join(f"{label} {counts[label]}" for label in labels)
     return Table(title, columns, rows, f"{NOTE} Seeds: {seeds}.")
 
 
-def solutions(r: Results) -> Table:
+def solutions(s: Scores) -> Table:
     """Which degenerate solutions the slices of z are, by the check of problems/slices.py."""
     rows: list[list[Any]] = [
         ["DC-DL", "Ortho 0.1, the paper", "random", None, None, "11.7 / 12.6", "11.7 / 12.6", "11.7 / 12.6"],
         ["DC-DL", "Ortho 0.1, the paper", "task difficulty", None, None, "76.7 / 99.8", "42.0 / 99.7", "32.1 / 99.7"],
     ]
-    for variant, label, own in _by_label(r):
-        named = Counter(_probes(result, "copies_z").get("solution") or "none" for result in own)
+    for variant, label, own in _with_z(s.results):
+        copies = [run.measures.get("probes", {}).get("copies", {}).get("z", {}) for run in own]
+        named = Counter(found.get("solution") or "none" for found in copies)
         text = ", ".join(f"{name} {count}" for name, count in named.items())
-        numbers = [float(own.values("probes", "copies_z", *path).mean()) for path in ((), ("parts", "cosine"))]
-        told = [[_values(r, label, variant, block, task).mean() for task in TASKS[variant]] for block in Z]
-        rows.append([variant.upper(), label, text, *numbers, *(f"{a:.1f} / {b:.1f}" for a, b in told)])
+        numbers = [float(own.values("probes", "copies", "z", key).mean()) for key in ("r2", "cosine")]
+        told = [" / ".join(mean(s.accuracy(label, block, task, variant)) for task in TASKS[variant]) for block in Z]
+        rows.append([variant.upper(), label, text, *numbers, *told])
     note = (
-        "Random: no slice tells any task; random slice: one does not; rotated copy: orthogonal slices that predict "
-        "each other; repeated task: a task that every slice tells as well as z."
+        "By converged probes. Random: no slice tells any task; random slice: one does not; rotated copy: orthogonal "
+        "slices that predict each other; repeated task: a task that every slice tells as well as z."
     )
-    return Table(
-        "Table 7: degenerate solutions of z",
-        ["data", "loss", "solutions", "R2 between slices", "|cosine|", *(f"{block}, both tasks" for block in Z)],
-        rows,
-        note,
-    )
+    columns = ["data", "loss", "solutions", "R2 between slices", "|cosine|", *(f"{block}, both tasks" for block in Z)]
+    return Table("Table 7: degenerate solutions of z", columns, rows, note)
 
 
-def reruns(number: int, r: Results, label: str) -> Table:
+def reruns(number: int, s: Scores, label: str) -> Table:
     """Each seed of one setting and each run of the paper, with mean and population variance of the gaps."""
-    tasks, runs, count = TASKS["dc-bc"], RERUNS[label], len(r.where(label=label, variant="dc-bc"))
+    tasks, runs = TASKS["dc-bc"], RERUNS[label]
     paper = np.abs(np.subtract(runs["z0"], runs["z1"]))  # [6, 2]
-    columns = ["input", *(f"{i} {SHORT[task]}" for i in range(max(count, len(paper))) for task in tasks)]
+    ours = {b: np.stack([known(_values(s, label, "dc-bc", b, t)) for t in tasks], 1) for b in (*Z, "gap of z")}
+    count = max(len(ours["z"]), len(paper))
+    columns = ["input", *(f"{i} {SHORT[task]}" for i in range(count) for task in tasks)]
     rows: list[list[Any]] = []
-    for block in ("z", "z0", "z1", "gap of z"):
+    for block, own in ours.items():
         theirs = paper if block == "gap of z" else np.array(runs[block])
-        ours = np.stack([_values(r, label, "dc-bc", block, task) for task in tasks], 1)  # [seeds, 2]
-        for name, numbers in ((block, ours), (f"{block}, the paper", theirs)):
+        for name, numbers in ((block, own), (f"{block}, the paper", theirs)):
             row = [name, *(f"{value:.1f}" for value in numbers.flatten())]
             rows.append(row + [""] * (len(columns) - len(row)))
-    diagonal = int(np.nansum(of_slices(r, label, "z", "diagonal")))
-    share = {"P-Ortho 0.1": "1 of 5", "Hess 0.1": "4 of 5"}[label]
+    gaps = ours["gap of z"]
     note = "; ".join(
-        f"{SHORT[task]} gap: mean {ours[:, k].mean():.1f} (the paper {paper[:, k].mean():.1f}), variance "
-        f"{ours[:, k].var():.1f} ({paper[:, k].var():.1f})"
+        f"{SHORT[task]} gap: mean {mean(gaps[:, k])} (the paper {paper[:, k].mean():.1f}), variance "
+        f"{variance(gaps[:, k])} ({paper[:, k].var():.1f})"
         for k, task in enumerate(tasks)
     )
-    return Table(
-        f"Table {number}: re-runs of {label}",
-        columns,
-        rows,
-        f"{note}. Diagonal: {diagonal} of {count} ({share}; halves that are equal: 1 of 2).",
-    )
+    share = {"P-Ortho 0.1": "1 of 5", "Hess 0.1": "4 of 5"}[label]
+    note += f". Diagonal: {' of '.join(map(str, counted(s.diagonal(label))))} ({share}; halves that are equal: 1 of 2)."
+    return Table(f"Table {number}: re-runs of {label}", columns, rows, note)
 
 
-SHARED = ("control", "one head", "InfoMin 0.1", "Ortho 0.1", "P-Ortho 0.1", "Hess 0.1", "Ortho + Hess 0.1")
+def by_probe(r: Results) -> Table:
+    """How much more a converged probe reads than the usual one, and of fresh rows."""
+    rows, scores = [], [Scores(r, probe) for probe in PROBES]
+    for variant, label, blocks in PROBED:
+        for block in blocks:
+            cells = [[mean(s.accuracy(label, block, task, variant)) for task in TASKS[variant]] for s in scores]
+            rows.append([variant.upper(), label, block, *(" / ".join(cell) for cell in cells)])
+    note = "Accuracy in per cent for both tasks, mean over seeds; the first probe decides the claims."
+    return Table("What each probe reads", ["data", "loss", "input", *PROBES], rows, note)
 
 
-def shares(r: Results) -> Table:
+def shares(s: Scores) -> Table:
     """How much of the variance of each half lies between the classes of each task, run by run."""
     rows: list[list[Any]] = []
-    count = 1 + max((result.seed for result in r), default=0)
     for variant, tasks in TASKS.items():
         for label in SHARED:
-            cells = [""] * count
-            for result in r.where(label=label, variant=variant):
-                if share := _probes(result, "probes_z").get("share"):
-                    halves = [" / ".join(f"{100 * share[half][task]:.0f}" for task in tasks) for half in Z[1:]]
-                    cells[result.seed] = "; ".join(halves)
-            if any(cells):
-                rows.append([variant.upper(), label, *cells])
+            found = np.array([[s.share(label, half, task, variant) for task in tasks] for half in Z[1:]])  # [2, 2, n]
+            if np.isfinite(found).any():
+                cells = ["; ".join(f"{a:.0f} / {b:.0f}" for a, b in one) for one in np.moveaxis(found, 2, 0)]
+                rows.append([variant.upper(), label, *("" if "nan" in cell else cell for cell in cells)])
     note = (
-        "Per cent, z0 and z1 for both tasks, codes brought to length one. Probes standardise a code and read what is "
-        "left of a task; here its size counts."
+        "Per cent, z0 and z1 for both tasks, codes brought to length one. Converged probes standardise a code and read "
+        "what is left of a task; here its size counts."
     )
-    return Table(
-        "Variance between classes in each half", ["data", "loss", *(f"seed {k}" for k in range(count))], rows, note
-    )
+    columns = ["data", "loss", *(f"seed {seed}" for seed in s.seeds)]
+    return Table("Variance between classes in each half", columns, rows, note)
 
 
-def losses(r: Results) -> Table:
+def losses(s: Scores) -> Table:
     """What each regulariser was at the end, whether it was minimised or not."""
     names = ["infomax", "infomin", "orthogonality", "permuted_orthogonality", "hessian"]
     rows = [
         [variant.upper(), label, *(float(own.values("late", name).mean()) for name in names)]
-        for variant, label, own in _by_label(r)
+        for variant, label, own in _with_z(s.results)
     ]
     note = "Means over the last 200 steps. infomin is -R: the larger, the less one slice tells of the other."
     return Table("Loss terms at the end", ["data", "loss", *names], rows, note)
 
 
-def _by_label(r: Results) -> list[tuple[str, str, Results]]:
-    """The runs that have a z, by variant of the data and label."""
-    with_z = Results([result for result in r if "probes_z" in result.measures["probes"]])
-    found = [(v, label, with_z.where(label=label, variant=v)) for v in TASKS for label in with_z.labels()]
+def over_steps(s: Scores) -> Table:
+    """The accuracies that decide, over the length of training, for one seed."""
+    rows: list[list[Any]] = []
+    for label, blocks in (("control", Z), ("Hess 0.1", Z), ("supervised", R)):
+        longer = s.results.where(label=label + OVER_STEPS)
+        alike = [run for run in s.results.where(label=label, variant="dc-bc") if run.seed in {r.seed for r in longer}]
+        own = sorted((*longer, *alike), key=lambda run: run.steps)
+        rows += [[label, f"{run.steps:,}", *(_told(run, block) for block in blocks)] for run in own]
+    columns = ["loss", "steps", "z or r", "first half", "second half"]
+    return Table("Over the length of training", columns, rows, "One seed; digit / background.")
+
+
+def large(s: Scores) -> Table:
+    """That the paper's network at its size trains, and what it costs."""
+    rows: list[list[Any]] = []
+    for label in (f"{RESNET}control", f"{RESNET}Hess 0.1"):
+        for run in s.results.where(label=label):
+            terms = [run.value("late", name) for name in ("infomax", "hessian")]
+            rows.append([label, run.steps, run.arguments["batch"], run.seconds, *terms, _told(run, "z")])
+    columns = ["run", "steps", "pairs", "seconds of one core", "infomax", "hessian", "z: digit / background"]
+    note = (
+        "That it trains, and what it costs: the paper has more than 55,000 steps. Loss terms over the last 200 steps."
+    )
+    return Table("ResNet-34 at 64x64", columns, rows, note)
+
+
+def _told(run: Result, block: str) -> str:
+    return " / ".join(f"{100 * run.value('probes', 'accuracy', PROBES[0], block, t):.1f}" for t in TASKS["dc-bc"])
+
+
+def _with_z(r: Results) -> list[tuple[str, str, Results]]:
+    """The runs that have a z, by variant of the data and label, but for those of other lengths or networks."""
+    labels = [m for m in r.labels() if m != "supervised" and OVER_STEPS not in m and not m.startswith(RESNET)]
+    found = [(variant, label, r.where(label=label, variant=variant)) for variant in TASKS for label in labels]
     return [(variant, label, own) for variant, label, own in found if own]
 
 
-def _probes(result: Result, score: str) -> dict[str, Any]:
-    """The parts of a score of the slices; nothing where it could not be taken."""
-    parts: dict[str, Any] = result.measures["probes"].get(score, {}).get("parts", {})
-    return parts
-
-
-def _values(r: Results, label: str, variant: str, block: str, task: str) -> Numbers:
-    """Accuracies of a block, or gaps, in per cent; nothing known of a block that a method lacks."""
-    whole = block.removeprefix("gap of ")[0]
-    path = ("gap", task) if block.startswith("gap of ") else ("accuracy", block, task)
-    return 100 * of_slices(r, label, whole, *path, variant=variant)
+def _values(s: Scores, label: str, variant: str, block: str, task: str) -> Numbers:
+    if block.startswith("gap of "):
+        return s.gap(label, task, variant, block[-1])
+    return s.accuracy(label, block, task, variant)
 
 
 def _paper(paper: dict[str, tuple[float, float]], block: str, place: int) -> float | None:
@@ -216,6 +246,5 @@ def _paper(paper: dict[str, tuple[float, float]], block: str, place: int) -> flo
 
 
 def _cell(values: Numbers, paper: float | None) -> str:
-    finite = values[np.isfinite(values)]
-    ours = f"{finite.mean():.1f}" if len(finite) else ""
+    ours = mean(values) if len(known(values)) else ""
     return ours if paper is None else f"{ours} ({paper:.1f})".strip()

@@ -1,50 +1,62 @@
-"""Can disentanglement be learned, and chosen, without supervision? 108 models for a laptop.
+"""Can disentanglement be learned, and chosen, without supervision? 360 models for a laptop.
 
-After Locatello et al. 2019 (arXiv:1811.12359): six objectives, three strengths and three seeds on two data sets. The
-networks are half as wide, the images half as large and the training a hundred times shorter than there, with ten
-times the learning rate. The capacity of annealed_vae grows over the first two thirds of the training, fifty
-times faster than there, and its gamma is 4: with 10 or more the encoder fills so fast a ramp with a constant shift of
-its means, and the decoder never learns to read the code (the reconstruction stays that of the mean image).
+After Locatello et al. 2019 (arXiv:1811.12359): six objectives, four strengths and five seeds on three data sets. The
+networks are half as wide, the images half as large and the training sixty times shorter than there, with ten times the
+learning rate, which falls over the last 30 % of the steps. The capacity of annealed_vae grows over the first two thirds
+of the training, thirty times faster than there, and its gamma is 4: with 10 or more the encoder fills so fast a ramp
+with a constant shift of its means, and the decoder never learns to read the code (the reconstruction stays that of the
+mean image).
 
 The second study stops AnnealedVAE at several moments: which factors does a growing capacity uncover first? After
-Burgess et al. 2018 (arXiv:1804.03599). A run is a function of its seed and step, so that the shorter runs are the
-beginnings of the longest one.
+Burgess et al. 2018 (arXiv:1804.03599). A run at a constant rate is a function of its seed and step, so that the shorter
+runs are the beginnings of the longest one. The third shows scores over the length of training.
 """
 
 from __future__ import annotations
 
+from typing import Any
+
 from unbraid.study import Study, chain, product
+from unbraid.study.plan import Point
 
-STEPS = 3000
+STEPS, DECAY, SEEDS = 5000, 0.3, range(10, 15)
+CURVE = (2500, STEPS, 10_000, 20_000)
+SMALL: Point = {"size": 32, "width": 16, "lr": 1e-3, "batch": 64}
 
-objectives = chain(
-    product(method="beta_vae", beta=[1, 4, 16]),
-    product(method="annealed_vae", c_max=[5, 10, 25], gamma=4, c_steps=2 * STEPS // 3),
-    product(method="factor_vae", gamma=[10, 30, 100], critic_width=256, critic_lr=1e-3),
-    product(method="beta_tcvae", beta=[2, 6, 10]),
-    product(method="dip_vae", dip_variant="i", lambda_od=[1, 5, 50]),
-    product(method="dip_vae", dip_variant="ii", lambda_od=[1, 5, 50]),
-)
+
+def objectives(steps: int) -> list[Point]:
+    return chain(
+        product(method="beta_vae", beta=[1, 4, 8, 16]),
+        product(method="annealed_vae", c_max=[5, 10, 25, 50], gamma=4, c_steps=2 * steps // 3),
+        product(method="factor_vae", gamma=[10, 20, 40, 100], critic_width=256, critic_lr=1e-3),
+        product(method="beta_tcvae", beta=[2, 4, 6, 10]),
+        product(method="dip_vae", dip_variant="i", lambda_od=[1, 5, 20, 50]),
+        product(method="dip_vae", dip_variant="ii", lambda_od=[1, 5, 20, 50]),
+    )
+
+
+metrics: dict[str, dict[str, Any]] = {
+    "beta_vae_score": {"batch": 32, "points": 500, "test_points": 250},
+    "factor_vae_score": {"batch": 32, "votes": 500, "test_votes": 250},
+    "mig": {},
+    "dci": {},
+    "modularity": {},
+    "sap": {"method": "svm"},
+    "irs": {},
+    "mcc": {},
+    "downstream": {"sizes": [100, 1000], "reference": True},
+    "mutual_info_score": {},
+    "wasserstein_correlation": {},
+}
 runs = product(
-    objectives, data=["dsprites", "shapes3d"], size=32, width=16, lr=1e-3, batch=64, steps=STEPS, seed=range(3)
+    product(seed=SEEDS),
+    objectives(STEPS),
+    data=["dsprites", "shapes3d", "color_dsprites"],
+    steps=STEPS,
+    decay=DECAY,
+    **SMALL,
 )
-study = Study(
-    runs=runs,
-    metrics={
-        "beta_vae_score": {"batch": 32, "points": 500, "test_points": 250},
-        "factor_vae_score": {"batch": 32, "votes": 500, "test_votes": 250},
-        "mig": {},
-        "dci": {},
-        "modularity": {},
-        "sap": {"method": "svm"},
-        "irs": {},
-        "mcc": {},
-        "downstream": {"sizes": [100, 1000], "reference": True},
-        "mutual_info_score": {},
-        "wasserstein_correlation": {},
-    },
-    points=3000,
-)
+study = Study(runs=runs, metrics=metrics, points=3000)
 capacity = Study(
     runs=product(
         method="annealed_vae",
@@ -52,17 +64,25 @@ capacity = Study(
         gamma=4,
         c_steps=3000,
         data="dsprites",
-        size=32,
-        width=16,
-        lr=1e-3,
-        batch=64,
         steps=[400, 800, 1200, 2000, 3000],
-        seed=range(3),
+        seed=SEEDS,
+        **SMALL,
     ),
     metrics=["mig"],
     points=3000,
 )
-studies = {"study": study, "capacity": capacity}
+middle = [point for point in objectives(STEPS)[2::4] if point["method"] in ("beta_vae", "factor_vae", "beta_tcvae")]
+curve = Study(
+    runs=chain(
+        *(
+            product(middle, data=["dsprites", "shapes3d"], steps=steps, decay=DECAY, seed=100, **SMALL)
+            for steps in CURVE
+        )
+    ),
+    metrics={name: metrics[name] for name in ("factor_vae_score", "mig", "dci")},
+    points=3000,
+)
+studies = {"study": study, "capacity": capacity, "curve": curve}
 
 weakest = chain(
     product(method="beta_vae", beta=[1, 16]),
@@ -92,6 +112,11 @@ quick = {
             method="annealed_vae", c_max=20, gamma=4, data="dsprites", size=16, width=4, batch=16, steps=[10, 20],
             seed=range(2),
         ),
+        metrics=["mig"],
+        points=300,
+    ),
+    "curve": Study(
+        runs=product(method="beta_vae", data="dsprites", size=16, width=4, batch=16, steps=[10, 20], seed=100),
         metrics=["mig"],
         points=300,
     ),

@@ -6,6 +6,7 @@
     unbraid.represent(run, method, data)
     unbraid.score(run)
     unbraid.report(run)
+    unbraid.explore(run)
 
 Nothing heavy is imported before the first of these is used.
 """
@@ -15,11 +16,22 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from unbraid.api import build, fit, load_data, load_run, report, represent, score, score_arrays, score_file
+    from unbraid.api import build, explore, fit, load_data, load_run, report, represent, score, score_arrays, score_file
 
     __version__: str
 
-__all__ = ["build", "fit", "load_data", "load_run", "report", "represent", "score", "score_arrays", "score_file"]
+__all__ = [
+    "build",
+    "explore",
+    "fit",
+    "load_data",
+    "load_run",
+    "report",
+    "represent",
+    "score",
+    "score_arrays",
+    "score_file",
+]
 
 
 def __getattr__(name: str) -> Any:

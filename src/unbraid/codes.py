@@ -2,10 +2,10 @@
 
 In the file: codes_<block> [n, d]; kl_<block> [d], mean KL to the prior in nats, and scale_<block> [n, d], standard
 deviations, where the code is Gaussian; units_<block> [d], the feature that each latent belongs to, where features have
-several dimensions; factors [n, k], factor_names [k], rows [n]. Where there are classes: label and groups (names of
-factors), predicted [n] if the method classifies. Where views share factors: shared (their names). Of a target with a
-background also background_rows [m], background_<block> [m, d] and background_scale_<block>. The rest was added by a
-kind of problem (problems/).
+several dimensions; factors [n, k], factor_names [k], kinds (names of factors without order), rows [n]. Where there are
+classes: label and groups (names of factors), predicted [n] if the method classifies. Where views share factors: shared
+(their names). Of a target with a background also background_rows [m], background_<block> [m, d] and
+background_scale_<block>. The rest was added by a kind of problem (problems/).
 """
 
 from __future__ import annotations
@@ -61,6 +61,7 @@ class Codes:
     label: str | None = None  # the factor that is the class
     groups: tuple[str, ...] = ()  # factors that make groups with the class
     shared: tuple[str, ...] = ()  # factors that two views share
+    kinds: tuple[str, ...] = ()  # factors whose values have no order
     predicted: NDArray[Any] | None = None  # [n] classes by the method's own classifier
     background: Codes | None = None
     extra: Arrays = field(default_factory=dict)  # what a kind of problem adds
@@ -97,6 +98,8 @@ class Codes:
         for part in ("kl", "scale", "units"):
             found |= {f"{part}_{n}": a for n, b in self.blocks.items() if (a := getattr(b, part)) is not None}
         found |= {"factors": self.factors, "factor_names": np.array(self.factor_names, dtype=str), "rows": self.rows}
+        if self.kinds:
+            found["kinds"] = np.array(self.kinds, dtype=str)
         if self.label is not None:
             found |= {"label": np.array(self.label), "groups": np.array(self.groups, dtype=str)}
         if self.shared:
@@ -125,13 +128,14 @@ class Codes:
         factors = factors[:, None] if factors.ndim == 1 else factors
         if factors.ndim != 2:
             raise UserError(f"{where}: factors must have the shape [samples, factors], not {list(factors.shape)}")
-        shared, groups = (_names(rest.pop(name, ())) for name in ("shared", "groups"))
+        shared, groups, kinds = (_names(rest.pop(name, ())) for name in ("shared", "groups", "kinds"))
         label = rest.pop("label", None)
         return cls(
             blocks=blocks,
             rows=rest.pop("rows", np.arange(len(factors))),
             factors=factors,
             factor_names=_names(rest.pop("factor_names", ())),
+            kinds=kinds,
             label=str(label) if label is not None and str(label) else None,
             groups=groups,
             shared=shared,

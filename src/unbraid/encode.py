@@ -44,6 +44,7 @@ def encode_rows(method: Method[Any], table: Table, rows: Rows) -> Codes:
         rows=rows,
         factors=table.values(rows),
         factor_names=tuple(factor.name for factor in table.factors),
+        kinds=table.kinds,
         label=table.label,
         groups=table.groups if table.label else (),
         shared=table.shared,

@@ -199,7 +199,7 @@ def test_grass_comes_from_the_root_or_from_a_photograph(root: Path) -> None:
 
 def test_what_cannot_be_mixed_is_said(tmp_path: Path) -> None:
     file = texture(tmp_path / "t.png", channels=1)
-    with pytest.raises(UserError, match="is called 'nonlinar': did you mean 'nonlinear'"):
+    with pytest.raises(UserError, match=r"must be .*nonlinear, not 'nonlinar'"):
         GrassyMNIST(texture=file, combine="nonlinar")  # type: ignore[arg-type]
     with pytest.raises(UserError, match="ratio of grassy_mnist must be from 0 to 1, not 2"):
         GrassyMNIST(texture=file, ratio=2)

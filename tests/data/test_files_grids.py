@@ -169,7 +169,7 @@ def test_mpi3d_by_length(root: Path, monkeypatch: pytest.MonkeyPatch, in_memory:
         MPI3D()
     with pytest.raises(UserError, match=r"mpi3d_realistic\.npz does not exist"):
         MPI3D(variant="realistic")
-    with pytest.raises(UserError, match="no variant of mpi3d is called 'reall': did you mean 'real'"):
+    with pytest.raises(UserError, match="variant of mpi3d must be toy, realistic, real or complex, not 'reall'"):
         MPI3D(variant="reall")  # type: ignore[arg-type]
 
 

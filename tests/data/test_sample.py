@@ -161,6 +161,22 @@ def test_every_set_states_what_it_gives() -> None:
         assert entry.traits["gives"] == entry.load().gives, entry.name
 
 
+def test_sets_know_which_of_their_factors_have_no_order() -> None:
+    quantities = {
+        name: [
+            factor.name for factor in kind.factors if factor.ordered and factor.size > 2 and factor.name != kind.label
+        ]
+        for name, kind in ((entry.name, entry.load()) for entry in catalogue.entries("data").values())
+    }
+    sprites = ["scale", "orientation", "posX", "posY"]
+    rooms = ["floor_hue", "wall_hue", "object_hue", "scale", "orientation"]
+    expected = {name: sprites for name in quantities if "dsprites" in name}
+    expected |= {"shapes3d": rooms, "shapes3d_h5": rooms, "cars3d": ["elevation", "azimuth"]}
+    expected |= {"small_norb": ["elevation", "azimuth"], "rotation_colored_mnist": ["angle"]}
+    expected |= {"mpi3d": ["camera_height", "horizontal_axis", "vertical_axis"]}
+    assert {name: found for name, found in quantities.items() if found} == expected
+
+
 @pytest.mark.parametrize(
     ("kind", "images"), [(Images, 1), (Labelled, 1), (Pairs, 2), (Views, 2), (TargetBackground, 2)]
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Sequence
 from itertools import product
 from pathlib import Path
@@ -24,8 +25,8 @@ def runs(*, setting: float, noise: float, trend: float = 1.0, seed: int = 0) -> 
     """Scores made of a part that the setting decides and of noise; pairs of metrics share their noise."""
     rng = np.random.default_rng(seed)
     rows = []
-    luck = rng.standard_normal((len(OBJECTIVES), 3))
-    for data, objective, level, run in product(["dsprites", "shapes3d"], OBJECTIVES, range(3), range(4)):
+    luck = rng.standard_normal((len(OBJECTIVES), 4))
+    for data, objective, level, run in product(["dsprites", "shapes3d"], OBJECTIVES, range(4), range(5)):
         base = setting * luck[OBJECTIVES.index(objective), level]
         first, second, odd = noise * rng.standard_normal(3)
         own = {m: 0.1 * noise * rng.standard_normal() for m in unsupervised.METRICS}
@@ -47,20 +48,14 @@ def runs(*, setting: float, noise: float, trend: float = 1.0, seed: int = 0) -> 
     return pd.DataFrame(rows)
 
 
-@pytest.fixture(autouse=True)
-def few_replicates(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(unsupervised, "REPLICATES", 20)
-
-
 def verdicts(table: pd.DataFrame) -> dict[str, Claim]:
-    return {claim.id: claim for claim in unsupervised.study_claims(table, np.random.default_rng(0), {})}
+    return {claim.id: claim for claim in unsupervised.study_claims(table, {})}
 
 
 def test_claims_are_shown_where_they_hold() -> None:
-    found = verdicts(runs(setting=0.5, noise=1.0))
+    found = verdicts(runs(setting=1.0, noise=1.0))
     for name in ("001-1 (sampled)", "001-1 (mean)", "001-2", "001-3", "001-4", "001-5", "001-7"):
         assert found[name].verdict == "shown", found[name]
-    assert "agrees least is modularity" in found["001-2"].ours
 
 
 def test_claims_are_not_shown_where_they_do_not_hold() -> None:
@@ -74,12 +69,41 @@ def test_claims_are_not_shown_where_they_do_not_hold() -> None:
     assert verdicts(efficient)["001-7"].verdict == "not shown"
 
 
-def test_a_trend_that_a_third_of_the_objectives_contradict_is_unclear() -> None:
+def test_a_trend_that_two_of_five_objectives_contradict_is_not_shown() -> None:
     table = runs(setting=0.5, noise=1.0)
     contrary = table["objective"].isin(["factor_vae", "dip_vae dip_variant=i"])
     assert contrary.any()
     table.loc[contrary, "total_correlation.sampled"] *= -1
-    assert verdicts(table)["001-1 (sampled)"].verdict == "unclear"
+    found = verdicts(table)["001-1 (sampled)"]
+    assert (found.verdict, found.decides) == ("not shown", "share of right signs, above 2/3")
+
+
+def test_a_choice_transfers_less_and_less() -> None:
+    """Settings that decide the same on all data sets transfer whole; settings of each data set do not."""
+    everywhere = verdicts(runs(setting=3.0, noise=0.1, seed=1))
+    assert everywhere["001-6 (other data)"].verdict != "shown"
+    table = runs(setting=3.0, noise=1.0)
+    table["modularity"] += table["mig"]
+    other = table["data"] == "shapes3d"
+    order = np.random.default_rng(1).permutation(24)
+    places = (table["objective"].map(OBJECTIVES.index) * 4 + table["strength"].astype(int)).map(lambda i: order[i])
+    shift = np.random.default_rng(2).standard_normal(24)
+    for metric in unsupervised.METRICS:  # settings mean something else on the second set
+        table.loc[other, metric] = 3 * shift[places[other]] + np.random.default_rng(3).standard_normal(other.sum())
+    assert verdicts(table)["001-6 (other data)"].verdict == "shown"
+
+
+def test_the_rules_have_power_at_the_sizes_of_the_study() -> None:
+    """Scores of which settings decide about half of the variance, as in the study's tables: shown in four of five."""
+    draws = 5
+    passed = Counter(
+        claim.id
+        for seed in range(draws)
+        for claim in verdicts(runs(setting=1.0, noise=1.0, seed=seed)).values()
+        if claim.verdict == "shown"
+    )
+    for name in ("001-1 (sampled)", "001-1 (mean)", "001-2", "001-3", "001-4", "001-5", "001-7"):
+        assert passed[name] >= 0.8 * draws, passed
 
 
 def test_the_theorem_is_shown_by_numbers() -> None:

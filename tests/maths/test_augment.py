@@ -11,6 +11,7 @@ from unbraid.errors import UserError
 from unbraid.maths.augment import Augment, rotate_hue
 
 NOTHING = Augment(1.0, False, 0.0)
+CORNERS = ((0, 0), (0, 1), (1, 0), (1, 1))
 
 
 def pictures(n: int = 64, channels: int = 3, side: int = 16, seed: int = 0) -> Tensor:
@@ -78,6 +79,63 @@ def test_colour_is_changed_image_by_image_and_stays_a_colour() -> None:
     same = (y - x).flatten(1).abs().amax(1) < 1e-6
     assert int(grey.sum()) / 600 == pytest.approx(0.2, abs=0.05)
     assert int(same.sum()) / 600 == pytest.approx(0.8 * 0.2, abs=0.05)
+
+
+@pytest.mark.parametrize("strength", [0.5, 2.0])
+@pytest.mark.parametrize("channels", [3, 1])
+def test_colour_is_distorted_as_in_a_loop_over_images_with_the_same_draws(strength: float, channels: int) -> None:
+    """SimCLR's distortion: factors within 0.8 of the strength, a turn within 0.2 of it; 80 % changed, 20 % grey."""
+    n, weights = 60, np.array([0.299, 0.587, 0.114]) if channels == 3 else np.ones(1)
+    x = pictures(n, channels, 5).double()
+    torch.manual_seed(3)
+    found = Augment(1.0, False, strength)(x).numpy()
+    torch.manual_seed(3)
+    brightness, contrast, *colours = torch.rand(4 if channels == 3 else 2, n, dtype=torch.float64).numpy()
+    changed, grey = torch.rand(2, n, dtype=torch.float64).numpy()
+    for i in range(n):
+        picture = x[i].numpy()
+        factors = [max(0.0, 1 + 0.8 * strength * (2 * draw[i] - 1)) for draw in (brightness, contrast, *colours[:1])]
+        new = np.clip(factors[0] * picture, 0, 1)
+        middle = np.tensordot(weights, new, 1).mean()
+        new = np.clip(middle + factors[1] * (new - middle), 0, 1)
+        if channels == 3:
+            luma = np.tensordot(weights, new, 1)
+            new = np.clip(luma + factors[2] * (new - luma), 0, 1)
+            yiq = np.array([weights, [0.5959, -0.2746, -0.3213], [0.2115, -0.5227, 0.3112]])
+            y, in_phase, quadrature = np.tensordot(yiq, new, 1)
+            turned = (in_phase + 1j * quadrature) * np.exp(2j * np.pi * 0.2 * strength * (2 * colours[1][i] - 1))
+            new = np.clip(np.tensordot(np.linalg.inv(yiq), [y, turned.real, turned.imag], 1), 0, 1)
+        new = new if changed[i] < 0.8 else picture
+        new = np.broadcast_to(np.tensordot(weights, new, 1), new.shape) if grey[i] < 0.2 else new
+        np.testing.assert_allclose(found[i], new, atol=1e-6)
+
+
+@pytest.mark.parametrize("flip", [True, False])
+def test_a_crop_is_bilinear_interpolation_in_a_window_with_the_same_draws(flip: bool) -> None:
+    """Pixel by pixel: its place in the window, then the four pixels around it, those at the border repeated."""
+    n, h, w = 20, 6, 5
+    x = torch.rand(n, 2, h, w, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    torch.manual_seed(5)
+    found = Augment(0.3, flip, 0.0)(x).numpy()
+    torch.manual_seed(5)
+    share, shape = torch.rand(2, n, dtype=torch.float64).numpy()
+    centre = torch.rand(n, 2, dtype=torch.float64).numpy()
+    mirrored = torch.rand(n, dtype=torch.float64).numpy() < 0.5 if flip else np.zeros(n, bool)
+    for i in range(n):
+        area = 0.3 + 0.7 * share[i]
+        ratio = min(1 / area, 4 / 3) ** (2 * shape[i] - 1)
+        size = np.array([np.sqrt(area / ratio) * h, np.sqrt(area * ratio) * w])
+        first = (np.array([h, w]) - size) * centre[i, ::-1]
+        for row in range(h):
+            for column in range(w):
+                across = (w - 1 - column if mirrored[i] else column) + 0.5
+                place = first + size * [(row + 0.5) / h, across / w] - 0.5
+                top, left = np.floor(place).astype(int)
+                below, right = place - [top, left]
+                near = [x[i, :, min(max(top + a, 0), h - 1), min(max(left + b, 0), w - 1)].numpy() for a, b in CORNERS]
+                shares = [(1 - below) * (1 - right), (1 - below) * right, below * (1 - right), below * right]
+                expected = sum(part * pixel for part, pixel in zip(shares, near, strict=True))
+                np.testing.assert_allclose(found[i, :, row, column], expected, atol=1e-9)
 
 
 def test_a_stronger_distortion_moves_colours_further() -> None:

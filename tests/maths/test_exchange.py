@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import pytest
 import torch
 
 from unbraid.maths.exchange import class_average, swap, unchanged
@@ -30,9 +31,10 @@ def test_a_swap_exchanges_and_leaves_the_rest() -> None:
     assert swap(z, where).tolist() == expected
 
 
-def test_the_class_average_is_a_loop_over_classes_and_singletons_stay() -> None:
-    mean, variance, y = torch.randn(6, 2), torch.rand(6, 2), torch.tensor([0, 1, 0, -1, 0, -1])
-    found = class_average(mean, variance, y)
+@pytest.mark.parametrize("precision", [torch.float32, torch.float64])
+def test_the_class_average_is_a_loop_over_classes_and_singletons_stay(precision: torch.dtype) -> None:
+    mean, variance = torch.randn(6, 2, dtype=precision), torch.rand(6, 2, dtype=precision)
+    found = class_average(mean, variance, torch.tensor([0, 1, 0, -1, 0, -1]))
     for of, averaged in zip((mean, variance), found, strict=True):
         torch.testing.assert_close(averaged[[0, 2, 4]], ((of[0] + of[2] + of[4]) / 3).expand(3, 2))
         torch.testing.assert_close(averaged[[1, 3, 5]], of[[1, 3, 5]])

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 import torch
 
@@ -35,22 +36,60 @@ def test_random_features_give_the_gaussian_kernel(bandwidth: float) -> None:
     torch.testing.assert_close(phi @ phi.T, kernel, atol=0.01, rtol=0)
 
 
-def test_the_distance_of_groups_is_that_of_the_kernel() -> None:
-    """Against sums of exp(-|a - b|^2 / gamma) over pairs of samples."""
+@pytest.mark.parametrize("unbiased", [True, False])
+def test_the_distance_of_groups_is_that_of_the_kernel(unbiased: bool) -> None:
+    """Against sums of exp(-|a - b|^2 / gamma) over pairs; unbiased: of different samples, where a group has two.
+
+    The mean over all is that of the groups' means by their shares, so that pairs within a group are of two samples.
+    """
     torch.manual_seed(0)
-    z, group = torch.randn(30, 2), torch.tensor([0, 3, 5] * 10)
+    z, group = torch.randn(31, 2), torch.tensor([0, 0, 0, 3, 5, 5] * 5 + [7])
     z[group == 3] += 1
     z[group == 5] *= 2
+    kept = [value for value in (0, 3, 5, 7) if not unbiased or value != 7]
+    of = {value: torch.nonzero(group == value).flatten().tolist() for value in kept}
+    total = sum(map(len, of.values()))
 
-    def mean_kernel(a: torch.Tensor, b: torch.Tensor) -> float:
-        return sum(math.exp(-float(((p - q) ** 2).sum()) / 2.0) for p in a for q in b) / (len(a) * len(b))
+    def mean_kernel(a: int, b: int) -> float:
+        pairs = [(i, j) for i in of[a] for j in of[b] if i != j or not unbiased]
+        return sum(math.exp(-float(((z[i] - z[j]) ** 2).sum()) / 2.0) for i, j in pairs) / len(pairs)
 
     expected = 0.0
-    for value in (0, 3, 5):
-        part = z[group == value]
-        expected += mean_kernel(part, part) - 2 * mean_kernel(part, z) + mean_kernel(z, z)
-    found = torch.stack([group_mmd(z, group, features=20_000, bandwidth=2.0) for _ in range(10)]).mean()
-    assert found.item() == pytest.approx(expected, rel=0.02)
+    for here in kept:
+        weight = {value: (value == here) - len(of[value]) / total for value in kept}
+        expected += sum(weight[a] * weight[b] * mean_kernel(a, b) for a in kept for b in kept)
+    draws = [group_mmd(z, group, features=20_000, bandwidth=2.0, unbiased=unbiased) for _ in range(10)]
+    assert torch.stack(draws).mean().item() == pytest.approx(expected, rel=0.02)
+
+
+@pytest.mark.parametrize(("groups", "by_chance"), [(2, 2.03), (10, 108), (40, 1270)])
+def test_codes_that_do_not_depend_on_the_group_are_apart_by_chance_in_the_biased_form_alone(
+    groups: int, by_chance: float
+) -> None:
+    """100 MMD of a batch of 64 and 20 latents, as in `vfae`."""
+    torch.manual_seed(0)
+    drawn: dict[bool, list[float]] = {False: [], True: []}
+    for _ in range(300):
+        z, group = torch.randn(64, 20), torch.randint(groups, (64,))
+        for unbiased, found in drawn.items():
+            found.append(100 * group_mmd(z, group, unbiased=unbiased).item())
+    assert np.mean(drawn[False]) == pytest.approx(by_chance, rel=0.03)
+    error = np.std(drawn[True]) / math.sqrt(300)
+    assert error < 0.02 * by_chance
+    assert abs(np.mean(drawn[True])) < 3 * error
+
+
+@pytest.mark.parametrize("unbiased", [True, False])
+def test_a_batch_that_has_no_groups_to_compare_has_no_distance(unbiased: bool) -> None:
+    """One sample; one group; in the unbiased form also samples that are all alone in their groups."""
+    cases = [torch.zeros(1), torch.zeros(9)] + [torch.arange(9)] * unbiased
+    for group in cases:
+        z = torch.randn(len(group), 3, requires_grad=True)
+        found = group_mmd(z, group, unbiased=unbiased)
+        assert found.item() == pytest.approx(0, abs=1e-6)
+        if found.requires_grad:
+            (gradient,) = torch.autograd.grad(found, z)
+            assert torch.allclose(gradient, torch.zeros_like(z), atol=1e-6)
 
 
 def test_the_bandwidth_follows_the_codes_unless_it_is_given() -> None:
@@ -61,7 +100,7 @@ def test_the_bandwidth_follows_the_codes_unless_it_is_given() -> None:
 
     def distance(codes: torch.Tensor, **given: float) -> float:
         torch.manual_seed(1)
-        return group_mmd(codes, group, features=2000, **given).item()
+        return group_mmd(codes, group, features=2000, unbiased=False, **given).item()
 
     assert distance(apart, bandwidth=1.0) == pytest.approx(distance(z, bandwidth=1.0), rel=0.05)
     assert distance(apart) > 20 * distance(z)
@@ -77,5 +116,6 @@ def test_the_bandwidth_follows_the_codes_unless_it_is_given() -> None:
 def test_groups_that_are_alike_have_no_distance() -> None:
     torch.manual_seed(0)
     z = torch.randn(40, 3).repeat(2, 1)
-    assert group_mmd(z, torch.tensor([0] * 40 + [1] * 40)).item() == pytest.approx(0, abs=1e-9)
-    assert group_mmd(z + torch.arange(80)[:, None] / 40, torch.tensor([0] * 40 + [1] * 40)).item() > 0.05
+    groups = torch.tensor([0] * 40 + [1] * 40)
+    assert group_mmd(z, groups, unbiased=False).item() == pytest.approx(0, abs=1e-9)
+    assert group_mmd(z + torch.arange(80)[:, None] / 40, groups).item() > 0.05

@@ -31,6 +31,8 @@ def test_cvib_s_divergence_is_the_mean_over_pairs_of_posteriors() -> None:
 
 def test_cvib_s_loss_is_its_equation_and_its_decoder_is_told_the_nuisance() -> None:
     method = build(CVIB, beta=0.3, reconstruction=0.2, latents=6)
+    with torch.no_grad():
+        method.encoder[-1].weight.mul_(100)  # codes that differ, so that their divergence counts
     x, y, s = batch().x, batch().y, batch().s
     mu, log_var = method.encoder(x).chunk(2, -1)
     torch.manual_seed(1)
@@ -38,7 +40,9 @@ def test_cvib_s_loss_is_its_equation_and_its_decoder_is_told_the_nuisance() -> N
     ce = F.cross_entropy(method.classifier(z), y)
     nuisance = torch.cat([torch.eye(4)[s[:, 0]], torch.eye(3)[s[:, 1]]], 1)
     rec = F.binary_cross_entropy_with_logits(method.decoder(torch.cat([z, nuisance], 1)), x, reduction="sum") / 12
-    expected = ce + 0.2 * rec + 0.5 * kl_between(mu, log_var)
+    kl = kl_between(mu, log_var)
+    expected = ce + 0.2 * rec + 0.5 * kl
+    assert 0.2 * kl > 0.05 * expected  # otherwise the weight of the divergence is not tested
     assert losses(method)["model"].value.item() == pytest.approx(expected.item(), rel=1e-5)
 
 

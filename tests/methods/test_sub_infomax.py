@@ -92,8 +92,30 @@ def test_the_regularisers_are_those_of_the_codes() -> None:
         one, other = (F.normalize(z, dim=-1).transpose(0, 1) for z in codes(method))
         found = terms(method)
         within = infomin(one, 0.1, literal=literal) + infomin(other, 0.1, literal=literal)
-        assert found["infomin"] == pytest.approx(-within.item(), rel=1e-4)
+        assert found["infomin"] == pytest.approx(-within.item() / 2, rel=1e-4)
         assert found["orthogonality"] == pytest.approx(orthogonality(one, other).item(), rel=1e-4)
+
+
+def test_infomax_infomin_and_orthogonality_are_means_over_the_samples_of_both_views() -> None:
+    """Sums over all 20 samples, divided by 20: a strength counts the same in each."""
+    method, y = build(), batch().y.repeat(2)
+    z = F.normalize(torch.cat(codes(method)), dim=-1)  # [2 b, k, d]
+    max_, min_, ortho = 0.0, 0.0, 0.0
+    for i in range(20):
+        view = range(0, 10) if i < 10 else range(10, 20)
+        for k in (0, 1):
+            here, other = z[:, k], z[:, 1 - k]
+            rest = [j for j in range(20) if j != i]
+            logits = here[i] @ here.T / 0.1
+            positive = [logits[j].item() for j in rest if y[j] == y[i]]
+            max_ += logits[rest].logsumexp(0).item() - sum(positive) / len(positive)
+            across = here[i] @ other.T / 0.1
+            min_ += (across[i] - across[list(view)].logsumexp(0)).item()
+            ortho += (here[i] @ other[i]).abs().item() + (here[i] @ other[(i + 10) % 20]).abs().item()
+    found = terms(method)
+    assert found["infomax"] == pytest.approx(max_ / 20, rel=1e-4)
+    assert found["infomin"] == pytest.approx(-min_ / 20, rel=1e-4)
+    assert found["orthogonality"] == pytest.approx(ortho / 20, rel=1e-4)
 
 
 @pytest.mark.parametrize("per_sample", [False, True])

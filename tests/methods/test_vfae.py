@@ -91,9 +91,10 @@ def test_vfae_compares_the_codes_of_every_nuisance(monkeypatch: pytest.MonkeyPat
     assert torch.equal(torch.stack([group for _, group in seen[:2]], 1), batch().s)
 
 
-def test_vfae_s_distance_is_that_of_the_sampled_codes_and_reaches_the_encoder() -> None:
+@pytest.mark.parametrize("mmd", ["biased", "unbiased"])
+def test_vfae_s_distance_is_that_of_the_sampled_codes_and_reaches_the_encoder(mmd: str) -> None:
     """Value by value of each nuisance, with features and bandwidth as given; z1 is drawn, then z2, then features."""
-    method = vfae(beta=9.0, features=11, bandwidth=3.0).double()
+    method = vfae(beta=9.0, features=11, bandwidth=3.0, mmd=mmd).double()
     images, encoder = replace(batch(), x=batch().x.double()), list(method.encoder.parameters())
     mu, log_var = method.encoder(images.x).chunk(2, -1)
     torch.manual_seed(1)
@@ -102,8 +103,19 @@ def test_vfae_s_distance_is_that_of_the_sampled_codes_and_reaches_the_encoder() 
     for nuisance in (0, 1):
         frequencies, phases = torch.randn(5, 11, dtype=z1.dtype), 2 * math.pi * torch.rand(11, dtype=z1.dtype)
         phi = math.sqrt(2 / 11) * torch.cos(math.sqrt(2 / 3) * z1 @ frequencies + phases)
-        for value in set(images.s[:, nuisance].tolist()):
-            expected = expected + (phi[images.s[:, nuisance] == value].mean(0) - phi.mean(0)).square().sum()
+        s = images.s[:, nuisance].tolist()
+        chosen = [i for i in range(12) if mmd == "biased" or s.count(s[i]) > 1]
+        for value in {s[i] for i in chosen}:
+            weight = torch.tensor([(s[i] == value) / s.count(value) - 1 / len(chosen) for i in chosen], dtype=z1.dtype)
+            products = weight[:, None] * weight * (phi[chosen] @ phi[chosen].T)
+            expected = expected + products.sum()
+            if mmd == "biased":
+                continue
+            for other in {s[i] for i in chosen}:  # a mean over pairs of different samples of a group
+                of = [k for k, i in enumerate(chosen) if s[i] == other]
+                within = products[of][:, of]
+                rest = within.sum() - within.trace()
+                expected = expected - within.sum() + rest * len(of) / (len(of) - 1)
     gradients = []
     for beta in (9.0, 0.0):
         method.beta = beta
@@ -113,6 +125,13 @@ def test_vfae_s_distance_is_that_of_the_sampled_codes_and_reaches_the_encoder() 
     torch.testing.assert_close(found.terms["mmd"], expected.detach())
     for ours, without, theirs in zip(*gradients, torch.autograd.grad(9 * expected, encoder), strict=True):
         torch.testing.assert_close(ours - without, theirs, rtol=1e-7, atol=1e-10)
+
+
+def test_a_batch_of_one_has_no_distance() -> None:
+    for mmd in ("biased", "unbiased"):
+        loss = vfae(mmd=mmd).losses(batch(1), 0)["model"]
+        assert loss.terms["mmd"].item() == 0
+        assert torch.isfinite(loss.value)
 
 
 def test_vfae_decodes_the_code_before_a_nuisance_that_is_not_known() -> None:

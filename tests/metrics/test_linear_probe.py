@@ -25,3 +25,13 @@ def test_the_probe_finds_what_a_least_squares_classifier_finds() -> None:
     labels = rng.integers(0, 2, 6000)
     codes = rng.normal(size=(6000, 1)) * 3 + 6 * labels[:, None]
     assert probe_accuracy(codes, labels, rng).value == pytest.approx(0.5 * (1 + math.erf(1 / math.sqrt(2))), abs=0.02)
+
+
+def test_a_latent_that_is_constant_up_to_rounding_is_not_probed() -> None:
+    """As in all metrics: what is left of it must not be blown up to variance 1."""
+    rng = np.random.default_rng(3)
+    signal = rng.normal(size=(N, 1))
+    sign = (signal[:, 0] > 0).astype(np.int64)
+    assert explained_variance(1000 + 1e-5 * signal, signal, rng).value < 0.01
+    assert probe_accuracy(1000 + 1e-5 * signal, sign, rng).value < 0.6
+    assert probe_accuracy(1 + 1e-3 * signal, sign, rng).value > 0.95

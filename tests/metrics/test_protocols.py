@@ -136,6 +136,19 @@ def test_sap_by_its_own_paper_takes_correlations_for_quantities_and_thresholds_f
     assert kinds.params["ordered"] == [] and kinds.parts["matrix"] != found.parts["matrix"]
 
 
+def test_sap_takes_numbers_that_are_kinds_as_kinds() -> None:
+    """`kinds` limits the default; what is named by `ordered` is a quantity all the same."""
+    found = sap(MIXED, FACTORS, rng(), kinds=(0,), train=TRAIN)
+    assert found.params["ordered"] == [1, 2]
+    assert found.value == sap(MIXED, FACTORS, rng(), ordered=(1, 2), train=TRAIN).value
+    assert found.value != sap(MIXED, FACTORS, rng(), train=TRAIN).value
+    assert sap(MIXED, FACTORS, rng(), kinds=(0,), ordered=(0,), train=TRAIN).params["ordered"] == [0]
+    study = sap(MIXED, FACTORS, rng(), method="svm", train=TRAIN)
+    assert sap(MIXED, FACTORS, rng(), method="svm", kinds=(0,), train=TRAIN).value == study.value
+    with pytest.raises(UserError, match="kinds names factor 3"):
+        sap(MIXED, FACTORS, rng(), kinds=(3,))
+
+
 def test_sap_does_not_depend_on_scale_and_gives_a_perfect_code_nearly_one() -> None:
     codes = perfect(FACTORS)
     for moved in (codes, 0.01 * codes, codes + 30, 1000 * codes - 7):

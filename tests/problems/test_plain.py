@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +11,11 @@ import torch
 from tests.toys import Squares
 from unbraid.api import build, fit, report, represent
 from unbraid.codes import Block, Codes
-from unbraid.encode import images
+from unbraid.data.table import Factor
+from unbraid.encode import encode_rows, images
 from unbraid.methods.contract import Method
 from unbraid.problems.contract import Trained
-from unbraid.problems.plain import nearest, neighbours, neighbours_shown, spaces, thumbnails
+from unbraid.problems.plain import nearest, neighbours, neighbours_shown, spaces, take, thumbnails
 
 TABLE = Squares()
 
@@ -43,6 +45,24 @@ def test_equally_near_images_come_in_the_order_of_the_rows() -> None:
 
 def codes_of(rows: Any = (), **blocks: Block) -> Codes:
     return Codes(blocks, np.asarray(rows, np.int64), np.zeros((0, 0), np.int64), ())
+
+
+def test_a_score_knows_which_factors_are_kinds() -> None:
+    """The class of the table and what its factors say, through the file of codes."""
+
+    class Tinted(Squares):
+        factors = (*Squares.factors[:3], Factor("light", 4, ordered=False))
+
+    codes = encode_rows(build("vae", Tinted(), width=4), Tinted(), np.arange(768))
+    assert codes.kinds == ("side", "light")
+    again = Codes.from_arrays(codes.arrays())
+    assert again.kinds == codes.kinds
+    given: dict[str, Any] = {"seed": 0, "options": {}, "bootstrap": 0, "jobs": 1}
+    assert take(again, ["sap"], **given)["sap"].params["ordered"] == [0, 1]
+    unknown = replace(again, kinds=())
+    assert take(unknown, ["sap"], **given)["sap"].params["ordered"] == [0, 1, 2, 3]
+    svm = {**given, "options": {"sap": {"method": "svm"}}}
+    assert take(again, ["sap"], **svm)["sap"].params["ordered"] == []
 
 
 class Named(Method[Any]):

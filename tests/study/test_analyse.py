@@ -104,6 +104,36 @@ def test_the_weights_of_draws_are_their_probabilities() -> None:
         assert [found[key] for key in counted] == pytest.approx(list(counted.values()))
 
 
+def test_pseudo_values_of_a_mean_are_the_values_and_their_error_that_of_the_number() -> None:
+    table = runs(0.0, 0.0)
+    by_seed = np.random.default_rng(1).standard_normal(6)
+    table["score"] = by_seed[table["seed"]]
+    found = analyse.pseudo_values(table, lambda t: float(t["score"].mean()))
+    np.testing.assert_allclose(found, by_seed)
+    errors, truth = [], []
+    for seed in range(300):  # the square of a mean: the delta method has the error 2 |mean| sd / root n
+        values = np.random.default_rng(seed).normal(3, 1, 6)
+        table["score"] = values[table["seed"]]
+        drawn = analyse.pseudo_values(table, lambda t: float(t.groupby("seed")["score"].mean().mean() ** 2))
+        errors.append(drawn.std(ddof=1) / 6**0.5)
+        truth.append(drawn.mean())
+    assert np.mean(errors) == pytest.approx(np.std(truth), rel=0.1)
+    assert np.mean(truth) == pytest.approx(9, abs=0.3)  # without the bias of 1/6
+    assert np.isnan(analyse.pseudo_values(runs(1.0, 1.0, seeds=1), lambda t: 0.0)).all()
+
+
+def test_what_is_explained_beyond_chance_is_nothing_for_noise() -> None:
+    drawn = [runs(0.0, 1.0, seed=seed) for seed in range(40)]
+    raw = np.mean([analyse.explained(t, "score", ["objective", "strength"]) for t in drawn])
+    adjusted = np.mean([analyse.explained_beyond_chance(t, "score", ["objective", "strength"]) for t in drawn])
+    assert raw > 0.05
+    assert adjusted == pytest.approx(0, abs=0.02)
+    sure = runs(1.0, 0.0)
+    assert analyse.explained_beyond_chance(sure, "score", ["objective", "strength"]) == pytest.approx(
+        analyse.explained(sure, "score", ["objective", "strength"]), abs=0.05
+    )
+
+
 def test_transfer_is_sure_where_settings_decide_and_a_coin_where_seeds_do() -> None:
     for other_data, other_score in product([False, True], repeat=2):
         kind = {"other_data": other_data, "other_score": other_score}

@@ -36,6 +36,7 @@ class Factor:
 
     name: str
     size: int
+    ordered: bool = True  # a quantity; otherwise its values are kinds, such as shapes or classes
 
 
 @dataclass(frozen=True)
@@ -47,6 +48,7 @@ class Spec:
     classes: int = 0
     nuisances: tuple[int, ...] = ()  # number of values of each known nuisance
     shared: tuple[int, ...] = ()  # number of values of each factor that two views share
+    n_background: int = 0
 
 
 class Table(Configured, ABC):
@@ -110,6 +112,11 @@ class Table(Configured, ABC):
         return names.index(name)
 
     @property
+    def kinds(self) -> tuple[str, ...]:
+        """The factors whose values have no order: those that say so, and the class."""
+        return tuple(factor.name for factor in self.factors if not factor.ordered or factor.name == self.label)
+
+    @property
     def spec(self) -> Spec:
         """What a method is built from; refused if not even two samples fit into memory as floats."""
         size = " x ".join(f"{side:,}" for side in self.shape)
@@ -117,7 +124,8 @@ class Table(Configured, ABC):
         sizes = {factor.name: factor.size for factor in self.factors}
         classes = sizes[self.label] if self.label else 0
         nuisances, shared = (tuple(sizes[name] for name in names) for names in (self.nuisances, self.shared))
-        return Spec(self.shape, len(self), classes, nuisances, shared)
+        n_background = 0 if self.background is None else len(self.background)
+        return Spec(self.shape, len(self), classes, nuisances, shared, n_background)
 
 
 class Product(Table, ABC):

@@ -29,5 +29,5 @@ def swap(z: Tensor, swapped: Tensor) -> Tensor:
 def class_average(mean: Tensor, variance: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
     """Mean and variance averaged over the samples of each class; those of class -1 stay as they are. [b, d]"""
     same = (y[:, None] == y) & (y >= 0) | torch.eye(len(y), dtype=torch.bool, device=y.device)
-    weights = same / same.sum(1, keepdim=True)
+    weights = same.to(mean) / same.sum(1, keepdim=True)
     return weights @ mean, weights @ variance

@@ -17,7 +17,7 @@ import torch.nn.functional as F
 from unbraid.config import Count, Rate, Size, Weight
 from unbraid.data.batch import Images
 from unbraid.data.table import Spec
-from unbraid.maths import gaussian, schedule
+from unbraid.maths import aggregate, gaussian, schedule
 from unbraid.maths.dependence import permute_dims
 from unbraid.methods.beta_tcvae import parts_of_kl
 from unbraid.methods.contract import Group, Loss, Method, minimise
@@ -84,7 +84,8 @@ class BetaFactorTCVAE(Method[Images]):
         rec = self.decoder.nll(z, batch.x).mean()
         kl = gaussian.kl_to_standard(mu, log_var).sum(-1).mean()
         tc_critic = joint.mean()
-        _, tc_batch, _ = parts_of_kl(z, mu, log_var, "weighted", self.spec.n_train)
+        weights = aggregate.log_weights("weighted", batch.index, self.spec.n_train)  # [b, b]
+        _, tc_batch, _ = parts_of_kl(z, mu, log_var, weights)
         value = rec + self.beta * (kl - c).abs() + self.weight * (tc_critic + tc_batch)
         critic = 0.5 * F.softplus(-joint).mean() + 0.5 * F.softplus(permuted).mean()
         return {

@@ -4,12 +4,13 @@
 
 With weights of one, the last three terms sum to KL(q(z|x) || p(z)), so this is the VAE plus (alpha - 1) I(x; z) and so
 on, which is how it is written below. Paper -> here: q(z) is estimated from the batch (maths/aggregate.py),
-N -> spec.n_train.
+N -> spec.n_train, and spec.n_background where half of each batch is background.
 
 Differs from the paper: the KL is in closed form, as in Locatello et al. 2019 (arXiv:1811.12359), whose networks,
 optimiser and grid of beta (1, 2, 4, 6, 8, 10) are used; the weighted estimate leaves out the paper's factor 1/N, which
-has no gradient; the stratified one treats all other samples alike. The log shows the stratified estimates, whichever
-is minimised, because the weighted ones have a large bias (docs/methods/beta_tcvae.md).
+has no gradient; the stratified one treats all other rows alike, and counts a row that was drawn twice once. The log
+shows the stratified estimates, whichever is minimised, because the weighted ones have a large bias
+(docs/methods/beta_tcvae.md).
 """
 
 from __future__ import annotations
@@ -72,17 +73,19 @@ class BetaTCVAE(Method[Images]):
         z = gaussian.sample(mu, log_var)
         rec = self.decoder.nll(z, batch.x).mean()
         kl = gaussian.kl_to_standard(mu, log_var).sum(-1).mean()
-        mi, tc, dkl = parts_of_kl(z, mu, log_var, self.estimator, self.spec.n_train)
+        mi, tc, dkl = parts_of_kl(z, mu, log_var, self._log_weights(self.estimator, batch.index))
         value = rec + kl + (self.alpha - 1) * mi + (self.beta - 1) * tc + (self.gamma - 1) * dkl
         with torch.no_grad():
-            mi, tc, dkl = parts_of_kl(z, mu, log_var, "stratified", self.spec.n_train)
+            mi, tc, dkl = parts_of_kl(z, mu, log_var, self._log_weights("stratified", batch.index))
         return {"model": minimise(value, rec=rec, kl=kl, mi=mi, tc=tc, dkl=dkl)}
 
+    def _log_weights(self, estimator: str, rows: Tensor) -> Tensor:  # [b] -> [b, b]
+        return aggregate.log_weights(estimator, rows, self.spec.n_train, self.spec.n_background)
 
-def parts_of_kl(z: Tensor, mu: Tensor, log_var: Tensor, estimator: str, n: int) -> tuple[Tensor, Tensor, Tensor]:
+
+def parts_of_kl(z: Tensor, mu: Tensor, log_var: Tensor, log_weight: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """Mutual information, total correlation and the sum of KLs by dimension; they add up to log q(z|x) - log p(z)."""
-    weights = aggregate.log_weights(estimator, len(z), n).to(z)  # [b, b]
-    joint, each = aggregate.log_mixture(z, mu, log_var, weights)  # [b], [b, k]
+    joint, each = aggregate.log_mixture(z, mu, log_var, log_weight.to(z))  # [b], [b, k]
     own, zero = gaussian.log_density(z, mu, log_var).sum(-1), torch.zeros_like(z)
     prior = gaussian.log_density(z, zero, zero).sum(-1)
     return (own - joint).mean(), aggregate.total_correlation(joint, each), (each.sum(-1) - prior).mean()

@@ -9,8 +9,9 @@ trunk, and each of its slices goes through its own head; with R_Hess one head gi
 differentiated at the unit vector. Vectors in dot products have length one. All R are logged, InfoMin with the opposite
 sign, as in figure 5.
 
-Differs from the paper: losses are means over samples, not sums; R_Hess uses H averaged over samples; R_InfoMin compares
-with the other slice of all samples (`literal_infomin`: as printed); R may begin later (`warm_up`); the trunk is small.
+Differs from the paper: InfoMax, R_InfoMin and R_Ortho are means over the samples of both views, not sums; R_Hess uses H
+averaged over samples; R_InfoMin compares with the other slice of all samples of the view (`literal_infomin`: as
+printed); R may begin later (`warm_up`); the trunk is small.
 """
 
 from __future__ import annotations
@@ -108,7 +109,8 @@ class SubInfoMax(Method[Views]):
         infomax = torch.stack([supcon_of_units(part, y, self.temperature) for part in contrasted]).sum()
         (gradient,) = torch.autograd.grad(len(z) * infomax, units, create_graph=True)
         one, other = F.normalize(z, dim=-1).transpose(0, 1).chunk(2, 1)  # [k, b, d], the two views
-        r_min = sum((infomin(view, self.temperature, literal=self.literal) for view in (one, other)), z.new_zeros(()))
+        within = [infomin(view, self.temperature, literal=self.literal) for view in (one, other)]
+        r_min = torch.stack(within).mean()
         r_ortho, r_hess = orthogonality(one, other), hessian(gradient, per_sample=self.per_sample)
         r_permuted = orthogonality(one, other, torch.randperm(z.shape[2], device=z.device))
         a, b, c, d = self.weights

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unbraid.metrics.arrays import Floats, as_column
+from unbraid.metrics.arrays import Floats, as_column, standardised
 from unbraid.metrics.contract import Codes, Factors, Score
 from unbraid.metrics.fitting import no_convergence_warnings, split_rows
 
@@ -24,7 +24,7 @@ def probe_accuracy(codes: Codes, labels: Factors, rng: np.random.Generator, *, s
 
     y = as_column(np.asarray(labels), "class").binned(10).values
     train, test = split_rows(len(codes), None, rng)
-    x = _standardised(codes) if standardise else np.asarray(codes, np.float64)
+    x = standardised(codes) if standardise else np.asarray(codes, np.float64)
 
     def right(of: Floats) -> Floats:
         with no_convergence_warnings():
@@ -44,7 +44,7 @@ def explained_variance(codes: Codes, values: NDArray[Any], rng: np.random.Genera
     from sklearn.linear_model import Ridge
 
     train, test = split_rows(len(codes), None, rng)
-    x, y = _standardised(codes), np.asarray(values, np.float64)
+    x, y = standardised(codes), np.asarray(values, np.float64)
 
     def residuals(of: Floats) -> tuple[Floats, Floats]:
         error = y[test] - Ridge().fit(of[train], y[train]).predict(of[test])
@@ -57,9 +57,3 @@ def explained_variance(codes: Codes, values: NDArray[Any], rng: np.random.Genera
     picks = rng.integers(len(test), size=(RESAMPLINGS, len(test)))
     low, high = np.quantile([r2((error[p], total[p])) for p in picks], [0.025, 0.975])
     return Score(r2((error, total)), {}, float(low), float(high), r2(residuals(rng.permutation(x))), len(x))
-
-
-def _standardised(codes: Codes) -> Floats:
-    x = np.asarray(codes, np.float64)
-    spread = x.std(0)
-    return np.asarray((x - x.mean(0)) / np.where(spread > 0, spread, 1))

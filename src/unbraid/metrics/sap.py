@@ -29,6 +29,7 @@ def sap(
     *,
     method: Literal["kumar", "svm", "logistic", "correlation"] = "kumar",
     ordered: Sequence[int] | None = None,
+    kinds: Sequence[int] = (),
     standardise: bool = False,
     train: Size | None = None,
     units: Sequence[int] | None = None,
@@ -39,7 +40,8 @@ def sap(
     Args:
         method: the paper's own, or for discrete factors a linear support vector machine (C=0.01, balanced classes; the
             large study), logistic regression, or the squared correlation on all rows; continuous factors take the last
-        ordered: places of factors that are quantities; None: for 'kumar' all numbers with more than two values
+        ordered: places of factors that are quantities; None: for 'kumar' numbers with more than two values but `kinds`
+        kinds: places of factors that are numbers without order
         standardise: scale every latent to mean 0 and variance 1 first; 'svm' and 'logistic' depend on scale and offset
         train: number of leading rows that train, the others test; None draws two thirds
         units: the unit that each latent belongs to; None: each latent is a unit
@@ -48,7 +50,7 @@ def sap(
     arrays = check_arrays(codes, factors, units)
     rows = split_rows(arrays.n, train, rng)
     scaled = standardised(arrays.codes) if standardise or method == "kumar" else arrays.codes
-    quantities = _quantities(method, ordered, factors, arrays)
+    quantities = _quantities(method, ordered, kinds, factors, arrays)
 
     def predict(pair: tuple[Ints, int]) -> float:
         unit, k = pair
@@ -69,14 +71,18 @@ def _places(arrays: Arrays, chosen: list[bool]) -> list[int]:
     return [k for k, one in zip(arrays.kept, chosen, strict=True) if one]
 
 
-def _quantities(method: str, ordered: Sequence[int] | None, factors: Factors, arrays: Arrays) -> list[bool]:
+def _quantities(
+    method: str, ordered: Sequence[int] | None, kinds: Sequence[int], factors: Factors, arrays: Arrays
+) -> list[bool]:
     """Which of the factors that vary are quantities."""
     given = np.asarray(factors).reshape(arrays.n, -1)
-    if strange := set(ordered or ()) - set(range(given.shape[1])):
-        raise UserError(f"ordered names factor {strange.pop()}, and there are the factors 0 to {given.shape[1] - 1}")
+    for name, places in (("ordered", ordered or ()), ("kinds", kinds)):
+        if strange := set(places) - set(range(given.shape[1])):
+            raise UserError(f"{name} names factor {strange.pop()}, and there are the factors 0 to {given.shape[1] - 1}")
+    columns = list(zip(arrays.kept, arrays.factors, strict=True))
     if ordered is None and method == "kumar" and given.dtype.kind not in "US":
-        return [column.continuous or column.size > 2 for column in arrays.factors]
-    return [c.continuous or k in (ordered or ()) for k, c in zip(arrays.kept, arrays.factors, strict=True)]
+        return [c.continuous or (c.size > 2 and k not in kinds) for k, c in columns]
+    return [c.continuous or k in (ordered or ()) for k, c in columns]
 
 
 def _warnings(arrays: Arrays, method: str, standardise: bool) -> list[str]:

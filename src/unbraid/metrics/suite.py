@@ -51,6 +51,7 @@ def score(
     seed: int = 0,
     bootstrap: int = 50,
     names: Sequence[str] | None = None,
+    kinds: Sequence[int] = (),
     units: Sequence[int] | None = None,
     options: Options | None = None,
     jobs: int = 0,
@@ -62,6 +63,7 @@ def score(
         seed: of all random numbers
         bootstrap: bootstrap samples for an interval (five at most if a metric fits predictors); 0: no interval
         names: of the factors
+        kinds: places of factors that are numbers without order, such as shapes or classes
         units: the unit that each latent belongs to; None: each latent is a unit
         options: keyword arguments of metrics, by the metric's name
         jobs: threads; 0 uses one for each available core
@@ -72,7 +74,8 @@ def score(
     scores = {}
     for name in _chosen(metrics, seed, options or {}, labels is not None):
         function = metric_function(name)
-        shared = {key: value for key, value in (("units", units), ("jobs", jobs)) if key in argument_names(function)}
+        known = {"kinds": kinds, "units": units, "jobs": jobs}
+        shared = {key: value for key, value in known.items() if key in argument_names(function)}
         arguments = {**shared, **(options or {}).get(name, {})}
         rng = np.random.default_rng((seed, *name.encode()))
         try:

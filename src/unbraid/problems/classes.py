@@ -8,6 +8,7 @@ leakage_sampled   the same of draws of the codes at their own scale, where both 
 from __future__ import annotations
 
 from functools import partial
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -34,6 +35,7 @@ ROWS = ("pairs", "drawn", "drawn after the swap", "[random p, n]", "[p, random n
 
 class Classes(Problem):
     name = "classes"
+    roles = MappingProxyType({"p": "predictive", "n": "nuisance"})
     scores = ("group_accuracy", "leakage", "leakage_sampled")
     metrics = ("group_accuracy",)
     needs = "predictions of classes: a run of a method that classifies, such as cnn, vfae or swap_vae, on labelled data"

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -65,6 +66,7 @@ class Problem(ABC):
     name: ClassVar[str]
     scores: ClassVar[tuple[str, ...]] = ()  # names of its scores; one that ends with '_' goes on with a block's name
     metrics: ClassVar[tuple[str, ...]] = ()  # listed metrics that only this kind of problem can take
+    roles: ClassVar[Mapping[str, str]] = MappingProxyType({})  # what its blocks are there for, in a word
     needs: ClassVar[str] = ""  # what a run must have for them, to complete 'METRIC needs ...'
 
     @abstractmethod

@@ -78,6 +78,7 @@ def take(
         seed=seed,
         bootstrap=bootstrap,
         names=codes.factor_names or None,
+        kinds=[place for place, name in enumerate(codes.factor_names) if name in codes.kinds],
         units=None if of.units is None else of.units.tolist(),
         options=options,
         jobs=jobs,

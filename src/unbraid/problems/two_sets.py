@@ -16,6 +16,7 @@ from __future__ import annotations
 import csv
 import io
 from dataclasses import replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -43,6 +44,7 @@ ROWS = ("[z, s]: all of it", "[z, 0]: what is common", "[0, s]: what is salient"
 
 class TwoSets(Problem):
     name = "two_sets"
+    roles = MappingProxyType({"s": "salient", "z": "common"})
     scores = ("clustering_", "class_from_", "set_from_z", "w2_z", "z_from_s", "salience")
     metrics = ("w2",)
     needs = "a target and a background set: a run of salient_vae, cvae, rb_vae, srb_vae or cpca on such data"

@@ -7,7 +7,13 @@ from numpy.typing import NDArray
 
 from unbraid.data.table import Bytes, Factor, Values
 
-FACTORS = (Factor("shape", 3), Factor("scale", 6), Factor("orientation", 40), Factor("posX", 32), Factor("posY", 32))
+FACTORS = (
+    Factor("shape", 3, ordered=False),
+    Factor("scale", 6),
+    Factor("orientation", 40),
+    Factor("posX", 32),
+    Factor("posY", 32),
+)
 SCALE = np.linspace(0.5, 1.0, 6)
 ANGLE = np.linspace(
     0.0, 2 * np.pi, 40

@@ -31,7 +31,7 @@ class Cars3D(Grid):
 
     name = "cars3d"
     gives = ("Images", "Pairs")
-    factors = (Factor("elevation", 4), Factor("azimuth", 24), Factor("object", 183))
+    factors = (Factor("elevation", 4), Factor("azimuth", 24), Factor("object", 183, ordered=False))
 
     def __init__(self, *, path: FilePath = "", size: Size = 64) -> None:
         folder = source_of(self.name, path)

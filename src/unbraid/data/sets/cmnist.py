@@ -29,7 +29,7 @@ class CMNIST(PaintedDigits):
 
     name = "cmnist"
     gives = ("Images", "Labelled", "Pairs")
-    factors = (Factor("digit", 10), Factor("colour", 10))
+    factors = (Factor("digit", 10), Factor("colour", 10, ordered=False))
     label = "digit"
     nuisances = ("colour",)
     groups = ("colour",)

@@ -29,7 +29,7 @@ class ColoredMNIST(PaintedDigits):
 
     name = "colored_mnist"
     gives = ("Images", "Labelled", "Pairs")
-    factors = (Factor("digit", 10), Factor("background", 6), Factor("colour", 6))
+    factors = (Factor("digit", 10), Factor("background", 6, ordered=False), Factor("colour", 6, ordered=False))
     label = "digit"
     nuisances = ("background", "colour")
     groups = ("background",)

@@ -31,7 +31,7 @@ class DSpritesNpz(Grid):
     name = "dsprites_npz"
     gives = ("Images", "Pairs")
     factors = (
-        Factor("shape", 3),
+        Factor("shape", 3, ordered=False),
         Factor("scale", 6),
         Factor("orientation", 40),
         Factor("posX", 32),

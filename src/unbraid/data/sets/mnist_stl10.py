@@ -39,7 +39,7 @@ class MNISTSTL10(Product):
 
     name = "mnist_stl10"
     gives = ("Images", "Labelled", "Views")
-    factors = (Factor("digit", 10), Factor("background", 10), Factor("location", 8))
+    factors = (Factor("digit", 10), Factor("background", 10, ordered=False), Factor("location", 8, ordered=False))
     label = "digit"
     nuisances = ("background", "location")
     pools: list[Rows]  # the digits and the photographs that are used, by number

@@ -34,6 +34,11 @@ NAMES = (
     "horizontal_axis",
     "vertical_axis",
 )
+KINDS = ("object_color", "object_shape", "background_color")
+
+
+def _factors(sizes: tuple[int, ...]) -> tuple[Factor, ...]:
+    return tuple(Factor(name, size, name not in KINDS) for name, size in zip(NAMES, sizes, strict=True))
 
 
 class MPI3D(Grid):
@@ -52,7 +57,7 @@ class MPI3D(Grid):
     nuisances = ("object_color",)
     groups = ("object_color",)
     layouts = ((6, 6, 2, 3, 3, 40, 40), (4, 4, 2, 3, 3, 40, 40))
-    factors = tuple(map(Factor, NAMES, layouts[0]))
+    factors = _factors(layouts[0])
 
     def __init__(
         self,
@@ -68,7 +73,7 @@ class MPI3D(Grid):
         if sizes is None:
             lengths = " or ".join(f"{math.prod(sizes):,}" for sizes in self.layouts)
             raise UserError(f"{stored.where} has shape {stored.shape} instead of {lengths} images")
-        self.factors = tuple(map(Factor, NAMES, sizes))
+        self.factors = _factors(sizes)
         read = stored.expect((len(self), 64, 64, 3), "uint8").rows(f"{self.name}-{variant}")
         self.shape = (3, size, size)
         self._read = resized(lambda rows: read(rows).transpose(0, 3, 1, 2), len(self), (3, 64, 64), size)

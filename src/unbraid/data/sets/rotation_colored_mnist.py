@@ -35,7 +35,12 @@ class RotationColoredMNIST(PaintedDigits):
 
     name = "rotation_colored_mnist"
     gives = ("Images", "Labelled", "Pairs")
-    factors = (Factor("digit", 10), Factor("angle", 9), Factor("background", 6), Factor("colour", 6))
+    factors = (
+        Factor("digit", 10),
+        Factor("angle", 9),
+        Factor("background", 6, ordered=False),
+        Factor("colour", 6, ordered=False),
+    )
     label = "digit"
     nuisances = ("background", "colour")
     groups = ("angle", "background")

@@ -47,7 +47,7 @@ class Shapes3D(Grid):
         Factor("wall_hue", 10),
         Factor("object_hue", 10),
         Factor("scale", 8),
-        Factor("shape", 4),
+        Factor("shape", 4, ordered=False),
         Factor("orientation", 15),
     )
     label = "shape"

@@ -33,7 +33,7 @@ class Shapes3DH5(Grid):
         Factor("wall_hue", 10),
         Factor("object_hue", 10),
         Factor("scale", 8),
-        Factor("shape", 4),
+        Factor("shape", 4, ordered=False),
         Factor("orientation", 15),
     )
     label = "shape"

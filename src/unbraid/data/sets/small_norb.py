@@ -37,11 +37,11 @@ class SmallNORB(Grid):
     name = "small_norb"
     gives = ("Images", "Labelled", "Pairs")
     factors = (
-        Factor("category", 5),
-        Factor("instance", 10),
+        Factor("category", 5, ordered=False),
+        Factor("instance", 10, ordered=False),
         Factor("elevation", 9),
         Factor("azimuth", 18),
-        Factor("lighting", 6),
+        Factor("lighting", 6, ordered=False),
     )
     label = "category"
     nuisances = ("elevation", "azimuth", "lighting")

@@ -1,0 +1,1 @@
+"""The explorer: a page that runs the networks of a run in the browser."""
