@@ -1,8 +1,8 @@
 """A step of intervention_ae against one with a backward pass for each side: `python benchmarks/intervention.py`.
 
 Both variants take the same steps in turns on coloured images of 28x28 (two features of 16 dimensions, batch 64), on one
-thread, in processor time. The weights after `--steps` steps are compared in double precision: the translator's steps
-amplify the rounding of single precision, since Adam moves a weight as far for a gradient of 1e-9 as for one of 1.
+thread, in processor time. The weights after `--steps` steps are compared in double precision, where only a real
+difference shows.
 
     plain   a backward pass each for encoder with decoder, critic and weights; pictures for the translator drawn at once
     ours    unbraid's method under unbraid's trainer
