@@ -98,7 +98,7 @@ def reencode(method: Method[Any], codes: Codes, *, alone: bool = False) -> Codes
         found = {name: torch.empty_like(code) for name, code in z.items()}
         for name, code in z.items():
             units = torch.tensor(method.units.get(name, range(code.shape[1])), device=device)
-            for unit in units.unique():
+            for unit in sorted(set(units.tolist())):
                 drawn = {other: value.roll(1, 0) for other, value in z.items()}
                 drawn[name] = torch.where(units == unit, code, drawn[name])
                 found[name][:, units == unit] = _again(method, drawn)[name][:, units == unit]

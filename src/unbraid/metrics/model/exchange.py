@@ -76,7 +76,7 @@ def exchange(
         width: channels of its first convolution
         lr: learning rate of its Adam; it falls over the second half of the steps
     """
-    params = {"pairs": pairs, "ordered": ordered, "train": train, "steps": steps, "batch": batch, "net": net}
+    params: dict[str, Any] = {"pairs": pairs, "ordered": ordered, "train": train, "steps": steps, "batch": batch, "net": net}
     params |= {"width": width, "lr": lr}
     if wrong := [k for k in ordered or () if not 0 <= k < len(table.factors)]:
         raise UserError(f"ordered has the place {wrong[0]}, and there are {len(table.factors)} factors, the first is 0")
@@ -110,8 +110,9 @@ class Follows:
     def of(cls, named: Ints, hosts: Ints, donors: Ints, quantities: NDArray[np.bool_]) -> Follows:
         """From values named in images [features, n, factors] and those of hosts and donors [n, factors]."""
         gap = np.abs(hosts - donors)
-        near = [np.where(quantities, 2 * np.abs(named - of) < gap, named == of) for of in (donors, hosts)]
-        return cls(*(each * (gap > 0).astype(np.float64) for each in near), (gap > 0).astype(np.float64))
+        differs = (gap > 0).astype(np.float64)
+        donor, host = (np.where(quantities, 2 * np.abs(named - of) < gap, named == of) for of in (donors, hosts))
+        return cls(donor * differs, host * differs, differs)
 
     def rates(self, counts: Floats | None = None) -> tuple[Floats, Floats]:
         """Of donors and of hosts, [features, factors]; `counts` [n] says how often each pair is there."""
