@@ -76,8 +76,8 @@ def exchange(
         width: channels of its first convolution
         lr: learning rate of its Adam; it falls over the second half of the steps
     """
-    params: dict[str, Any] = {"pairs": pairs, "ordered": ordered, "train": train, "steps": steps, "batch": batch, "net": net}
-    params |= {"width": width, "lr": lr}
+    params: dict[str, Any] = {"pairs": pairs, "ordered": ordered, "train": train, "steps": steps}
+    params |= {"batch": batch, "net": net, "width": width, "lr": lr}
     if wrong := [k for k in ordered or () if not 0 <= k < len(table.factors)]:
         raise UserError(f"ordered has the place {wrong[0]}, and there are {len(table.factors)} factors, the first is 0")
     order = rng.permutation(len(table))
