@@ -80,6 +80,42 @@ def _blocks(method: Method[Any], table: Table, rows: Rows) -> dict[str, Block]:
 
 
 @torch.no_grad()
+def reencode(method: Method[Any], codes: Codes, *, alone: bool = False) -> Codes:
+    """The codes of decoded codes, Enc(Dec(z)), without what the decoder does not draw.
+
+    Args:
+        alone: take each feature from an image of its own, decoded with the other features of another row: it then
+            holds what this feature draws, and not what the encoder writes into it of what the others draw
+    """
+    if not method.has_decoder:
+        raise UserError(
+            f"codes are decoded and encoded again by a method with a decoder: {type(method).__name__} has none"
+        )
+    device = next(method.parameters()).device
+    z = {name: torch.from_numpy(block.codes).to(device) for name, block in codes.blocks.items()}
+    found = z if alone else _again(method, z)
+    if alone:
+        found = {name: torch.empty_like(code) for name, code in z.items()}
+        for name, code in z.items():
+            units = torch.tensor(method.units.get(name, range(code.shape[1])), device=device)
+            for unit in sorted(set(units.tolist())):
+                drawn = {other: value.roll(1, 0) for other, value in z.items()}
+                drawn[name] = torch.where(units == unit, code, drawn[name])
+                found[name][:, units == unit] = _again(method, drawn)[name][:, units == unit]
+    blocks = {name: Block(found[name].cpu().numpy(), units=block.units) for name, block in codes.blocks.items()}
+    return replace(codes, blocks=blocks)
+
+
+def _again(method: Method[Any], z: dict[str, Tensor]) -> dict[str, Tensor]:
+    parts = []
+    for start in range(0, len(next(iter(z.values()))), BATCH):
+        x = method.decode({name: code[start : start + BATCH] for name, code in z.items()})
+        assert x is not None
+        parts.append(method.encode(x))
+    return {name: torch.cat([part[name] for part in parts]) for name in z}
+
+
+@torch.no_grad()
 def _predicted(method: Method[Any], table: Table, rows: Rows) -> NDArray[Any] | None:
     parts = [method.classify(images(method, table, rows[i : i + BATCH])) for i in range(0, len(rows), BATCH)]
     logits = [part for part in parts if part is not None]

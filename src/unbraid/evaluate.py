@@ -17,7 +17,7 @@ from unbraid.metrics.contract import Score
 from unbraid.metrics.suite import DEFAULT, available, metric_function, needs_factors
 from unbraid.problems import problems_of
 from unbraid.problems.contract import EXAMPLES, Trained
-from unbraid.problems.scores import Loaded, Options, all_scores, check_metrics, has_factors, take_scores
+from unbraid.problems.scores import Loaded, Options, all_scores, check_metrics, has_factors, split_name, take_scores
 from unbraid.train.run import Run, read_arrays, write
 
 if TYPE_CHECKING:  # scores of codes need no torch
@@ -224,5 +224,5 @@ def _has_suite(run: Run) -> bool:
 
 
 def _needs_factors(label: str) -> bool:
-    name = label.partition(":")[0]
+    name = split_name(label.partition(":")[0])[1]
     return name in available() and needs_factors(metric_function(name))

@@ -65,7 +65,7 @@ def scale() -> nn.Module:
     return nn.Sequential(layer)
 
 
-def by_hand(method: InterventionAE, x: Tensor) -> tuple[Tensor, Tensor]:
+def by_hand(method: InterventionAE, x: Tensor, lambda_2: float) -> tuple[Tensor, Tensor]:
     """The loss of encoder and decoder without L_diff, and L_adv, sample by sample."""
     torch.manual_seed(1)
     k, shift = torch.randint(4, (16, 1))[:, 0], int(torch.randint(1, 16, ()))
@@ -83,19 +83,22 @@ def by_hand(method: InterventionAE, x: Tensor) -> tuple[Tensor, Tensor]:
     w = method.weigh(changed).exp()
     fair = torch.sigmoid(method.critic(method.decoder.mean(z).detach())).log().mean()
     adversarial = fair + (w / w.mean() * (1 - torch.sigmoid(method.critic(changed))).log()).mean()
-    return rec + 0.25 * undone + 10 * adversarial, adversarial
+    return rec + 0.25 * undone + lambda_2 * adversarial, adversarial
 
 
-def test_each_group_has_the_gradient_of_its_own_side_of_the_game() -> None:
+@pytest.mark.parametrize("lambda_2", [10.0, 0.0])
+def test_each_group_has_the_gradient_of_its_own_side_of_the_game(lambda_2: float) -> None:
     """Encoder and decoder minimise Eq. 3, the weights L_adv, and the critic its negative; none sees another's side."""
-    method = build(lambda_3=0.0).double()
+    method = build(lambda_3=0.0, lambda_2=lambda_2).double()
     images = replace(batch(), x=batch().x.double())
-    total, adversarial = by_hand(method, images.x)
+    total, adversarial = by_hand(method, images.x, lambda_2)
     expected = {}
     for name, loss in {"model": total, "decoder": total, "critic": -adversarial, "weights": adversarial}.items():
         expected[name] = torch.autograd.grad(loss, method.groups()[name].parameters, retain_graph=True)
     torch.manual_seed(1)
-    Trainer(method).step(images, 0)
+    record = Trainer(method).step(images, 0)
+    values = {"loss": total, "decoder": total, "critic": -adversarial, "weights": adversarial}
+    assert {n: record[n].item() for n in values} == pytest.approx({n: v.item() for n, v in values.items()}, rel=1e-9)
     for name, gradients in expected.items():
         assert max(gradient.abs().max().item() for gradient in gradients) > 1e-4, name
         for parameter, gradient in zip(method.groups()[name].parameters, gradients, strict=True):
@@ -188,6 +191,26 @@ def test_the_translator_learns_from_one_half_and_is_tried_on_the_other() -> None
     assert values[2] != values[3]
 
 
+def test_the_difficulty_of_every_third_step_counts_three_times() -> None:
+    """Over three steps on one batch, with the same draws, the gradients add up to those of a loss at every step."""
+    gradients, named = {}, []
+    for every in (1, 3):
+        method = build(lambda_1=0.0, lambda_2=0.0, lambda_3=0.7, diff_every=every, inner_steps=2).double()
+        weights, images = list(method.decoder.parameters()), replace(batch(), x=batch().x.double())
+        total = [torch.zeros_like(weight) for weight in weights]
+        for step in range(3):
+            torch.manual_seed(1)
+            loss = method.losses(images, step)["decoder"].value
+            total = [a + b for a, b in zip(total, torch.autograd.grad(loss, weights), strict=True)]
+            torch.manual_seed(1)
+            named.append(method.losses(images, step)["model"].terms)
+        gradients[every] = total
+    torch.testing.assert_close(gradients[3], gradients[1], rtol=1e-9, atol=1e-12)
+    assert ["diff" in terms for terms in named] == [True, True, True, False, False, True]
+    assert named[5]["diff"].item() == pytest.approx(named[0]["diff"].item(), rel=1e-12)  # in the log it is itself
+    assert build(lambda_3=0.0).losses(batch(), 0)["model"].terms["diff"].item() == 0
+
+
 def slopes(net: nn.Module) -> list[float]:
     """What each unit of a network does with -1."""
     units = [m for m in net.modules() if isinstance(m, nn.ReLU | nn.LeakyReLU)]
@@ -208,7 +231,8 @@ def test_the_difficulty_is_that_of_any_feature_and_only_it_is_set() -> None:
         torch.manual_seed(seed)
         method.difficulty(codes)
         sources = []
-        for code in drawn:
+        assert [len(half) for half in drawn] == [8, 8, 8, 8]  # u and v that train, then u and v that test
+        for code in map(torch.cat, zip(drawn[:2], drawn[2:], strict=True)):
             changed = (code != codes).any(0).any(-1).nonzero().flatten().tolist()
             assert len(changed) == 1
             value = code[:, changed[0]]

@@ -5,8 +5,6 @@ From "Unsupervised disentanglement learning by intervention" (equation 2, propos
 
 from __future__ import annotations
 
-import math
-
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
@@ -50,8 +48,9 @@ def adapted(
         u, v = u.detach(), v.detach()
     with torch.enable_grad():
         for step in range(1, steps + 1):
-            loss = cross_entropy(functional_call(net, dict(zip(names, values, strict=True)), (u,)), v)
-            gradients = torch.autograd.grad(loss / math.prod(v.shape[1:]), values, create_graph=second_order)
+            logits = functional_call(net, dict(zip(names, values, strict=True)), (u,))
+            slope = (torch.sigmoid(logits) - v) / v.numel()  # of Eq. 2 in the logits: its value is not needed
+            gradients = torch.autograd.grad(logits, values, slope, create_graph=second_order)
             first = [B1 * m + (1 - B1) * g for m, g in zip(first, gradients, strict=True)]
             second = [B2 * s + (1 - B2) * g**2 for s, g in zip(second, gradients, strict=True)]
             size = rate * (1 - B2**step) ** 0.5 / (1 - B1**step)
@@ -59,10 +58,3 @@ def adapted(
             if not second_order:
                 values = [value.detach().requires_grad_() for value in values]
     return dict(zip(names, values, strict=True))
-
-
-def difficulty(net: nn.Module, u: Tensor, v: Tensor, *, steps: int, rate: float, second_order: bool = False) -> Tensor:
-    """Algorithm 1: the loss on the second half of the images of a translator u -> v that was trained on the first."""
-    half = len(u) // 2
-    learned = adapted(net, u[:half], v[:half], steps=steps, rate=rate, second_order=second_order)
-    return cross_entropy(functional_call(net, learned, (u[half:],)), v[half:])

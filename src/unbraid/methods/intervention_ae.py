@@ -16,7 +16,8 @@ W/N is a softmax over the batch. Where factors are correlated, x' is not distrib
 Differs from the paper, which leaves these open: x^r are the images of the same batch in another order; L_adv trains
 encoder and decoder through x' only, not by making reconstructions look unreal (`literal` allows that); the translator
 is small, starts each step as the identity, and learns by Adam, since a few steps of gradient descent hardly change it;
-theta_M is a constant unless `second_order` unrolls it. Encoder and decoder are two groups that share one backward pass.
+theta_M is a constant unless `second_order` unrolls it. All groups share one backward pass. With `diff_every` n, L_diff
+is there at every n-th step alone, with weight n lambda_3: the mean gradient is the same.
 """
 
 from __future__ import annotations
@@ -24,13 +25,14 @@ from __future__ import annotations
 import torch
 import torch.nn.functional as F
 from torch import Tensor
+from torch.func import functional_call
 
 from unbraid.config import Count, Rate, Size, Weight
 from unbraid.data.batch import Images
 from unbraid.data.table import Spec
 from unbraid.errors import UserError
 from unbraid.maths import intervention
-from unbraid.maths.gradients import one_backward_pass
+from unbraid.maths.gradients import one_backward_pass, scale_gradient
 from unbraid.methods.contract import Group, Loss, Method, minimise, numbered
 from unbraid.nets import intervention as intervention_nets
 from unbraid.nets.translator import Translator
@@ -43,6 +45,7 @@ class InterventionAE(Method[Images]):
         lambda_1: weight of the reconstruction after an intervention and its reversal
         lambda_2: weight of the adversarial loss
         lambda_3: weight of the difficulty of translation
+        diff_every: steps from one difficulty of translation to the next; it weighs as much more
         features: number of features
         dims: dimensions of each feature
         inner_steps: training steps of the translator
@@ -67,6 +70,7 @@ class InterventionAE(Method[Images]):
         lambda_1: Weight = 0.25,
         lambda_2: Weight = 10.0,
         lambda_3: Weight = 1.0,
+        diff_every: Size = 1,
         features: Size = 10,
         dims: Size = 1,
         inner_steps: Count = 10,
@@ -87,7 +91,7 @@ class InterventionAE(Method[Images]):
         if features < 2:
             raise UserError("intervention_ae exchanges one feature and keeps the others: it needs two features or more")
         self.lambda_1, self.lambda_2, self.lambda_3 = lambda_1, lambda_2, lambda_3
-        self.features, self.dims, self.literal = features, dims, literal
+        self.features, self.dims, self.literal, self.diff_every = features, dims, literal, diff_every
         self.inner_steps, self.inner_rate, self.second_order = inner_steps, inner_rate, second_order
         self.decoder_lr, self.critic_lr, self.weight_lr = decoder_lr, critic_lr, weight_lr
         self.encoder = intervention_nets.encoder(spec.shape, features * dims, width=width)
@@ -116,28 +120,39 @@ class InterventionAE(Method[Images]):
         changed = torch.sigmoid(self.draw(intervention.intervene(z, other, k)))  # x'
         returned = self.draw(intervention.intervene(self.code(changed), z, k))  # x''
         l_rec, l_in = (intervention.cross_entropy(logits, x) for logits in (reconstruction, returned))
-        real = torch.sigmoid(reconstruction)
-        w = intervention.mean_one(self.weigh(changed)[:, 0])  # [b]
+        judged, real = (scale_gradient(image, self.lambda_2) for image in (changed, torch.sigmoid(reconstruction)))
+        w = intervention.mean_one(self.weigh(judged)[:, 0])  # [b]
         judged_real = self.critic(real if self.literal else real.detach())[:, 0]
-        l_adv = intervention.adversarial(judged_real, self.critic(changed)[:, 0], w)
-        l_diff = self.difficulty(z) if self.lambda_3 else l_rec.new_zeros(())
+        l_adv = intervention.adversarial(judged_real, self.critic(judged)[:, 0], w)
+        due = (step + 1) % self.diff_every == 0
+        difficulty = self.difficulty(z) if due and self.lambda_3 else l_rec.new_zeros(())
+        l_diff = self.diff_every * difficulty
         total = l_rec + self.lambda_1 * l_in + self.lambda_2 * l_adv + self.lambda_3 * l_diff
-        terms = {"rec": l_rec, "in": l_in, "adv": l_adv, "diff": l_diff, "weight_variance": w.var()}
-        encoder, decoder = one_backward_pass(total, self.encoder, self.decoder)
+        terms = {"rec": l_rec, "in": l_in, "adv": l_adv, **({"diff": difficulty} if due else {})}
+        # in the shared pass L_adv counts once; its gradient beyond `judged` and `real` is lambda_2 times as large
+        nets = self.encoder, self.decoder, self.critic, self.weigh
+        encoder, decoder, critic, weights = one_backward_pass(total + (1 - self.lambda_2) * l_adv, *nets)
         return {
-            "model": minimise(encoder, **terms),
-            "decoder": minimise(decoder),
-            "critic": minimise(-l_adv),
-            "weights": minimise(l_adv),
+            "model": minimise(total.detach() + encoder, **terms, weight_variance=w.var()),
+            "decoder": minimise(total.detach() + decoder),
+            "critic": minimise(-l_adv.detach() - critic),
+            "weights": minimise(l_adv.detach() + weights),
         }
 
     def difficulty(self, z: Tensor) -> Tensor:
         """Algorithm 1 for one random feature and two of its values in the batch. [b, features, dims] -> []"""
         k = F.one_hot(torch.randint(self.features, ()), self.features).bool().to(z.device)  # [features]
         two = z[torch.randperm(len(z), device=z.device)[:2]]  # [2, features, dims]
-        u, v = (torch.sigmoid(self.draw(intervention.intervene(z, value, k))) for value in two)
-        steps, rate = self.inner_steps, self.inner_rate
-        return intervention.difficulty(self.translator, u, v, steps=steps, rate=rate, second_order=self.second_order)
+
+        def drawn(codes: Tensor) -> list[Tensor]:
+            return [torch.sigmoid(self.draw(intervention.intervene(codes, value, k))) for value in two]
+
+        with torch.set_grad_enabled(self.second_order and torch.is_grad_enabled()):
+            u, v = drawn(z[: len(z) // 2])
+        options = {"steps": self.inner_steps, "rate": self.inner_rate, "second_order": self.second_order}
+        learned = intervention.adapted(self.translator, u, v, **options)  # type: ignore[arg-type]
+        u, v = drawn(z[len(z) // 2 :])
+        return intervention.cross_entropy(functional_call(self.translator, learned, (u,)), v)
 
     def code(self, x: Tensor) -> Tensor:
         """[b, c, h, w] -> [b, features, dims]"""

@@ -55,6 +55,7 @@ class Plain(Problem):
                 if name.startswith("traversals_")
             )
             + neighbours_shown(page.pictures)
+            + exchanged(page.scores)
         )
 
 
@@ -221,6 +222,26 @@ def neighbours_shown(pictures: Pictures) -> str:
         "<h2>Nearest neighbours</h2><p class=note>A row for each feature: some images, each followed by those whose "
         "codes lie nearest to its own in that feature alone. What they share is what the feature is about.</p>"
     ) + "".join(rows)
+
+
+def exchanged(scores: Scores) -> str:
+    """The rates of the metric `exchange`: how often each factor follows the donor of a feature, or stays."""
+    text = ""
+    for label, found in scores.items():
+        parts = found["parts"]
+        if label.partition(":")[0] != "exchange" or "donor" not in parts:
+            continue
+        factors = [escape(name) for name in found["params"]["factors"]]
+        features = [f"feature {k}" for k in range(len(parts["donor"]))]
+        for part, meaning in (("donor", "follows the donor"), ("host", "stays as it was"), ("neither", "neither")):
+            rates = np.array(parts[part])
+            text += f"<h3>{meaning}</h3>" + svg.heat_map(rates, features, factors, "share of exchanges")
+    note = (
+        '<p class="note">One feature of an image is taken from another image, the donor, which differs in a factor: '
+        "how often a network that knows real images then names the donor's value of that factor, the image's own, or "
+        "neither. At best each factor follows one feature and stays when another is exchanged.</p>"
+    )
+    return f"<h2>Features exchanged</h2>{text}{note}" if text else ""
 
 
 def active_latents(block: str, codes: Codes, scores: Scores) -> list[tuple[int, list[str]]]:

@@ -2,7 +2,9 @@
 
 A score is asked for by name: a metric on codes and factors ('mig'), a metric that needs the model ('translation'), a
 score of a kind of problem ('class_from_z'), the metric that it is made with ('w2') or the kind of problem itself for
-all of its scores ('two_sets'). 'dci:gbt' is the metric 'dci' under a name of its own, for other options.
+all of its scores ('two_sets'). 'dci:gbt' is the metric 'dci' under a name of its own, for other options. A metric of
+codes with 'reencoded_' before its name ('reencoded_sap') is taken of Enc(Dec(z)); with 'alone_' of codes each feature
+of which comes from an image that took its other features from another row.
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ if TYPE_CHECKING:  # scores of codes need no torch
     from unbraid.methods.contract import Method
 
 OF_STUDIES = {"udr": "the runs of several seeds: 'unbraid report FOLDER' takes it of a study"}
+AGAIN = {"reencoded_": False, "alone_": True}  # codes of decoded codes, by whether each feature is drawn alone
 Options = Mapping[str, Mapping[str, Any]]
 Loaded = Callable[[], "tuple[Method[Any], Table]"]
 
@@ -50,19 +53,23 @@ def take_scores(
         where: the codes are from, for messages
     """
     scores: dict[str, Score] = {}
+    again: dict[str, Codes] = {}
     for label, options in wanted.items():
         name, colon, own = label.partition(":")
         if name in catalogue.of_models():
             scores[label] = _of_model(name, options, seed, loaded, where)
             continue
         assert codes is not None
-        if name in available():
+        kind, metric = split_name(name)
+        if metric in available():
+            if kind and kind not in again:
+                again[kind] = _codes_again(codes, name, AGAIN[kind], loaded, where)
             given = {"seed": seed, "block": block, "bootstrap": bootstrap, "jobs": jobs}
-            found = take(codes, [name], options={name: options}, **given)  # type: ignore[arg-type]
-            found = {name: _of_block(score, block or codes.first) for name, score in found.items()}
+            taken = take(again.get(kind, codes), [metric], options={metric: options}, **given)  # type: ignore[arg-type]
+            found = {kind + metric: _of_block(score, block or codes.first) for metric, score in taken.items()}
         else:
             found = _of_problems(codes, name, options, seed, jobs)
-        scores |= {taken + colon + own: score for taken, score in found.items()}
+        scores |= {each + colon + own: score for each, score in found.items()}
     return scores
 
 
@@ -86,8 +93,16 @@ def check_metrics(wanted: Options) -> None:
             raise UserError(f"{name} needs {OF_STUDIES[name]}")
         if name in known:
             catalogue.check(known[name], dict(options))
+        elif split_name(name)[1] in available():
+            catalogue.check(known[split_name(name)[1]], dict(options))
         elif not any(problem.knows(name) for problem in PROBLEMS):
             raise unknown("metric", name, (*known, *(problem.name for problem in PROBLEMS)))
+
+
+def split_name(name: str) -> tuple[str, str]:
+    """'reencoded_sap' as 'reencoded_' and 'sap'; a plain name after an empty word."""
+    kind = next((word for word in AGAIN if name.startswith(word)), "")
+    return kind, name.removeprefix(kind)
 
 
 def has_factors(codes: Codes) -> bool:
@@ -97,6 +112,14 @@ def has_factors(codes: Codes) -> bool:
 
 def _of_block(score: Score, block: str) -> Score:
     return replace(score, params={**score.params, "block": block}) if block else score
+
+
+def _codes_again(codes: Codes, name: str, alone: bool, loaded: Loaded | None, where: str) -> Codes:
+    if loaded is None:
+        raise UserError(f"{name} needs the model, and {where} has codes alone: give a run's directory")
+    from unbraid.encode import reencode
+
+    return reencode(loaded()[0], codes, alone=alone)
 
 
 def _of_model(name: str, options: Mapping[str, Any], seed: int, loaded: Loaded | None, where: str) -> Score:

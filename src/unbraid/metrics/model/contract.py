@@ -1,7 +1,7 @@
 """Metrics that need the model: they encode images of a data set, change features of the code, and decode.
 
 A metric is one file in this folder; its function has the file's name and the signature
-`fn(method, table, rng, *, ...) -> Score`. It needs no factors, so it can select models on unlabelled images.
+`fn(method, table, rng, *, ...) -> Score`. Most need no factors, so they can select models on unlabelled images.
 """
 
 from __future__ import annotations
