@@ -31,6 +31,10 @@ GROUPS: dict[str, dict[str, tuple[str, tuple[float, float], tuple[str, ...]]]] =
         "critic": ("critic_lr", ADAM, ("critic",)),
         "weights": ("weight_lr", ADAM, ("weigh",)),
     },
+    "supcon": {
+        "model": ("lr", ADAM, ("encoder",)),
+        "classifier": ("classifier_lr", ADAM, ("classifier",)),
+    },
     "infogan": {
         "model": ("lr", GAN, ("discriminator",)),
         "generator": ("generator_lr", GAN, ("generator",)),

@@ -46,7 +46,7 @@ def test_product_zip_and_chain_combine_as_their_names_say() -> None:
         ({"steps": 0}, "steps must be at least 1"),
         ({"seed": -1}, "seed must be at least 0"),
         ({"decay": 1.5}, "decay of .* must be from 0 to 1"),
-        ({"method": "dip_vae", "dip_variant": "iii"}, "did you mean 'ii'"),
+        ({"method": "dip_vae", "dip_variant": "iii"}, "dip_variant of dip_vae must be i or ii, not 'iii'"),
         ({"method": "ada_gvae", "data": "mnist"}, "ada_gvae trains on Pairs, and 'mnist' gives only Images, Labelled"),
         ({"data": "images"}, "images needs --path"),
     ],
@@ -133,10 +133,10 @@ def test_the_large_study_is_listed_without_data_files_torch_or_ray(tmp_path: Pat
     assert not (tmp_path / "none").exists()
 
 
-def test_the_small_study_has_six_objectives_with_three_strengths_and_seeds() -> None:
+def test_the_small_study_has_six_objectives_with_four_strengths_and_five_seeds() -> None:
     jobs = load(STUDIES / "study.py")
-    assert len({job.name for job in jobs}) == 6 * 3 * 3 * 2
-    assert {job.plan.data for job in jobs} == {"dsprites", "shapes3d"}
+    assert len({job.name for job in jobs}) == 6 * 4 * 5 * 3
+    assert {job.plan.data for job in jobs} == {"dsprites", "color_dsprites", "shapes3d"}
 
 
 def test_decay_is_an_argument_of_a_run() -> None:
