@@ -76,17 +76,10 @@ def fit(
     draw(0)  # what cannot be drawn is refused before anything is written
     if start_from is not None:
         load_weights(method, _started(start_from, out).path)
+    start = None if start_from is None else Path(start_from).name
+    name, of = catalogue.name_of(type(method)), data.origin or data.name
     plan = Plan(
-        method=catalogue.name_of(type(method)),
-        arguments=method.arguments,
-        data=data.origin or data.name,
-        data_arguments=data.arguments,
-        sampling=sampling or {},
-        steps=steps,
-        batch=batch,
-        seed=seed,
-        start_from=None if start_from is None else Path(start_from).name,
-        decay=decay,
+        name, method.arguments, of, data.arguments, sampling or {}, steps, batch, seed, start_from=start, decay=decay
     )
     run = _created(out, plan, method, data)
     machine.prepare_memory()
@@ -100,9 +93,7 @@ def fit(
         if run.finished:
             load_weights(method, run.path)
         elif method.solved:
-            method.solve(data)
-            save_weights(method, run.path)
-            run.finish()
+            _solve(method, data, run)
         else:
             with torch.random.fork_rng(), Progress(run.path.name, steps, show) as progress:
                 _train(method, draw, run, plan, save_every, [progress, *called])
@@ -110,6 +101,12 @@ def fit(
     for hook in called:
         hook.on_end(run)
     return run
+
+
+def _solve(method: Method[Any], data: Table, run: Run) -> None:
+    method.solve(data)
+    save_weights(method, run.path)
+    run.finish()
 
 
 def _check_arguments(steps: int, decay: float, threads: int | None, out: str) -> None:
