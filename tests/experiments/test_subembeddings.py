@@ -465,7 +465,8 @@ def test_the_plan_has_every_setting_often_enough() -> None:
     )
     assert {job.plan.seed for job in plan()} == set(range(11, 21))
     assert len(plan()) == 150
-    assert {(job.arguments["variant"], job.label) for job in quick.jobs(FOLDER)} == set(count)
+    large = {key for key in count if key[1].startswith(RESNET)}
+    assert {(job.arguments["variant"], job.label) for job in quick.jobs(FOLDER)} == set(count) - large
 
 
 def test_all_runs_are_treated_alike() -> None:
