@@ -77,7 +77,9 @@ def test_nothing_is_copied_before_a_batch_is_taken() -> None:
 def test_arrays_that_are_read_only_are_copied_for_torch() -> None:
     locked = COLOUR.transpose(0, 3, 1, 2).copy()
     locked.flags.writeable = False
-    torch.from_numpy(read(locked).batch(slice(0, 2)))  # would warn, which is an error here
+    given = torch.from_numpy(read(locked).batch(slice(0, 2)))  # would warn, which is an error here
+    given.zero_()
+    assert locked[:2].any(), "the user's own array was changed"
 
 
 def test_a_frame_keeps_its_columns_and_its_index() -> None:
