@@ -29,6 +29,11 @@ def data_root_of_the_tests(tmp_path_factory: pytest.TempPathFactory) -> Iterator
         yield
 
 
+@pytest.fixture(autouse=True)
+def same_weights_each_time() -> None:
+    torch.manual_seed(0)
+
+
 @pytest.fixture
 def shared() -> Path:
     """Reference material that lies beside the project on some machines."""
