@@ -163,13 +163,20 @@ def _as_onnx(program: torch.export.ExportedProgram, inputs: dict[str, Tensor], o
             program, input_names=list(inputs), output_names=outputs, dynamo=True, verbose=False, optimize=True
         )
     assert onnx is not None
-    data: bytes = onnx.model_proto.SerializeToString()
+    model = onnx.model_proto
+    batch = model.graph.input[0].type.tensor_type.shape.dim[0].dim_param  # a number that torch made up
+    for value in (*model.graph.input, *model.graph.output, *model.graph.value_info):
+        for dim in value.type.tensor_type.shape.dim:
+            if dim.dim_param == batch:
+                dim.dim_param = "batch"
+    data: bytes = model.SerializeToString()
     return data
 
 
 def _as_torch(program: torch.export.ExportedProgram) -> bytes:
     buffer = io.BytesIO()
-    torch.export.save(program, buffer)
+    with _quiet():
+        torch.export.save(program, buffer)
     return buffer.getvalue()
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -58,15 +57,15 @@ def test_traced_networks_train_to_the_same_weights(tmp_path: Path, traced: list[
 
 def test_a_run_is_continued_with_and_without(tmp_path: Path, traced: list[Any]) -> None:
     def stop(step: int, terms: dict[str, float]) -> None:
-        raise KeyboardInterrupt
+        if step == 100:
+            raise KeyboardInterrupt
 
-    wanted = trained(tmp_path / "plain", steps=100).state_dict()
+    wanted = trained(tmp_path / "plain", steps=150).state_dict()
     for first, second in ((True, False), (False, True)):
         out = tmp_path / f"{first}"
         with pytest.raises(KeyboardInterrupt):
-            trained(out, steps=100, compile=first, save_every=-1, hooks=[stop_at(50)])
-        assert not any("forward" in vars(function.__self__) for function in traced[1:] if hasattr(function, "__self__"))
-        found = trained(out, steps=100, compile=second).state_dict()
+            trained(out, steps=150, compile=first, save_every=-1, hooks=[stop])
+        found = trained(out, steps=150, compile=second).state_dict()
         for key, value in wanted.items():
             torch.testing.assert_close(found[key], value, rtol=1e-4, atol=1e-5)
 

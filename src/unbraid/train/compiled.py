@@ -6,6 +6,7 @@ drawn outside of the networks as ever, and a run may be continued with or withou
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -38,7 +39,9 @@ def compiled(method: Method[Any]) -> Iterator[None]:
     for network in networks:
         network.forward = torch.compile(network.forward, options=OPTIONS)
     try:
-        with torch._functorch.config.patch(donated_buffer=False):  # several groups go back through one graph
+        donated = torch._functorch.config.patch(donated_buffer=False)  # several groups go back through one graph
+        with donated, warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "The .grad attribute of a Tensor that is not a leaf")  # by the compiler
             yield
     except RuntimeError as error:
         if "double backward" not in str(error):
