@@ -1,4 +1,4 @@
-"""`unbraid encode` and `unbraid decode`: the same codes as in Python, from whatever files; each fault is one sentence."""
+"""`unbraid encode` and `unbraid decode`: the codes of Python, from whatever files; each fault is one sentence."""
 
 from __future__ import annotations
 

@@ -44,10 +44,9 @@ def encode_file(
     """
     check_output(out, overwrite)
     source = open_samples(model, path, color, id)
-    parts = []
-    for rows in _batches(len(source.names), model.batch, "encoding", show):
-        parts.append(model.transform(source.read(rows)))
-    write_table(out, source.names, model.feature_names, np.concatenate(parts))
+    batches = _batches(len(source.names), model.batch, "encoding", show)
+    codes = np.concatenate([model.transform(source.read(rows)) for rows in batches])
+    write_table(out, source.names, model.feature_names, codes)
     return len(source.names)
 
 

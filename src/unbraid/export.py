@@ -9,6 +9,7 @@ Each file is run and compared with the model before it is written.
 
 from __future__ import annotations
 
+import importlib
 import io
 import logging
 import warnings
@@ -181,12 +182,11 @@ def _as_torch(program: torch.export.ExportedProgram) -> bytes:
 
 
 def _require_onnx() -> None:
-    try:
-        import onnx
-        import onnxruntime
-        import onnxscript  # noqa: F401
-    except ImportError as error:
-        raise UserError(f"{error.name} is not installed: pip install 'unbraid[onnx]'") from error
+    for name in ("onnx", "onnxruntime", "onnxscript"):
+        try:
+            importlib.import_module(name)
+        except ImportError as error:
+            raise UserError(f"{name} is not installed: pip install 'unbraid[onnx]'") from error
 
 
 @contextmanager

@@ -52,7 +52,7 @@ def open_samples(model: Model, path: Path, color: Color | None = None, id: str |
     if id is not None:
         raise UserError(f"--id names a column of a table, and {path} is none")
     arrays = kind in (".npy", ".npz", *HDF5)
-    if arrays and (model.scaling is not None or color is None and not _reads_like_training(model, kind)):
+    if arrays and (model.scaling is not None or (color is None and not _reads_like_training(model, kind))):
         array = _array(path)
         model.read(array, str(path))
         return Source([str(row) for row in range(len(array))], lambda rows: array[rows[0] : rows[-1] + 1])

@@ -1,4 +1,4 @@
-"""The command line: run | score | report | explore | encode | decode | export | study | collect | reproduce | list | data."""
+"""The command line: run, score, report, explore, encode, decode, export, study, collect, reproduce, list, data."""
 
 from __future__ import annotations
 

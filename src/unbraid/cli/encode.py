@@ -37,7 +37,7 @@ def add(commands: argparse._SubParsersAction[Parser]) -> None:
     encode.add_argument(
         "--color", choices=("as_is", "grey", "rgb"), help="convert image files to grey or rgb (default: as in training)"
     )
-    encode.add_argument("--id", metavar="COLUMN", help="column of a table that names the samples (default: row numbers)")
+    encode.add_argument("--id", metavar="COLUMN", help="column of a table with names of samples (default: row numbers)")
     encode.set_defaults(main=encode_main)
     decode = commands.add_parser("decode", help="draw codes with a trained run", description=DECODE)
     decode.add_argument("run", metavar="RUN", help="a run's directory")
@@ -78,9 +78,7 @@ def decode_main(arguments: argparse.Namespace) -> int:
     from unbraid.encode_files import decode_file
 
     model = _model(arguments)
-    count = decode_file(
-        model, arguments.path, arguments.out, overwrite=arguments.overwrite, show=not arguments.quiet
-    )
+    count = decode_file(model, arguments.path, arguments.out, overwrite=arguments.overwrite, show=not arguments.quiet)
     print(f"{count} decoded samples: {arguments.out}")
     return 0
 

@@ -1,7 +1,7 @@
 """Networks compiled by torch.compile while they are trained.
 
-Each network of a method is compiled by itself, and is its plain self again afterwards: weights keep their names, noise is
-drawn outside of the networks as ever, and a run may be continued with or without it.
+Each network of a method is compiled by itself, and is its plain self again afterwards: weights keep their names, noise
+is drawn outside of the networks as ever, and a run may be continued with or without it.
 """
 
 from __future__ import annotations
