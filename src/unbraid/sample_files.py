@@ -27,6 +27,7 @@ from unbraid.train.run import read_arrays
 
 TABLES = (".csv", ".tsv", ".parquet")
 HDF5 = (".h5", ".hdf5")
+ARRAYS = (".npy", ".npz", *HDF5)
 NAME = "name"  # the column of the samples' names in a file of codes
 COLORS = {1: "grey", 3: "in colour"}
 LIKE_TRAINING = ("images", "two_folders")  # data sets that read files as they are read here, and resize arrays too
@@ -51,8 +52,11 @@ def open_samples(model: Model, path: Path, color: Color | None = None, id: str |
         return _from_table(model, path, id)
     if id is not None:
         raise UserError(f"--id names a column of a table, and {path} is none")
-    arrays = kind in (".npy", ".npz", *HDF5)
-    if arrays and (model.scaling is not None or (color is None and not _reads_like_training(model, kind))):
+    if color and (kind in HDF5 or model.scaling is not None):
+        raise UserError(f"--color converts images in files, .npy and .npz arrays, and {path} is none of these")
+    if path.is_file() and kind not in (".zip", *ARRAYS):
+        raise UserError(f"{path} is neither a folder, a zip, an array nor a table: put image files into a folder")
+    if kind in HDF5 or (kind in ARRAYS and (model.scaling is not None or not (color or _reads_like_training(model)))):
         array = _array(path)
         model.read(array, str(path))
         return Source([str(row) for row in range(len(array))], lambda rows: array[rows[0] : rows[-1] + 1])
@@ -64,8 +68,8 @@ def open_samples(model: Model, path: Path, color: Color | None = None, id: str |
     return _from_images(model, path, color)
 
 
-def _reads_like_training(model: Model, kind: str) -> bool:
-    return kind not in HDF5 and model.run is not None and model.run.plan.data in LIKE_TRAINING
+def _reads_like_training(model: Model) -> bool:
+    return model.run is not None and model.run.plan.data in LIKE_TRAINING
 
 
 def _from_images(model: Model, path: Path, color: Color | None) -> Source:
