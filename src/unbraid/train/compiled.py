@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import torch
+import torch._dynamo.config
 import torch._functorch.config
 from torch import nn
 
@@ -19,6 +20,7 @@ from unbraid.errors import UserError
 from unbraid.methods.contract import Method
 
 OPTIONS = {"fallback_random": True}  # random numbers of a network, such as dropout, are those of the plain one
+RECOMPILED = 8  # times that each network may be compiled, for other sizes of batches
 
 
 def check_compiler(device: torch.device) -> None:
@@ -40,7 +42,8 @@ def compiled(method: Method[Any]) -> Iterator[None]:
         network.forward = torch.compile(network.forward, options=OPTIONS)
     try:
         donated = torch._functorch.config.patch(donated_buffer=False)  # several groups go back through one graph
-        with donated, warnings.catch_warnings():
+        limit = torch._dynamo.config.patch(recompile_limit=RECOMPILED * len(networks))  # one for all of a class
+        with donated, limit, warnings.catch_warnings():
             warnings.filterwarnings("ignore", "The .grad attribute of a Tensor that is not a leaf")  # by the compiler
             yield
     except RuntimeError as error:
@@ -53,6 +56,7 @@ def compiled(method: Method[Any]) -> Iterator[None]:
     finally:
         for network in networks:
             del network.forward
+        torch.compiler.reset()  # what was compiled is of no more use
 
 
 def _networks(module: nn.Module) -> Iterator[nn.Module]:
