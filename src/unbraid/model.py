@@ -33,7 +33,7 @@ from unbraid.metrics.model.quantities import image_nll, likelihood_of
 from unbraid.train.load import load_method, load_scaling
 from unbraid.train.run import Run
 
-BATCH = 256
+BATCH = 128  # larger ones are slower on a processor: the system clears the memory of each layer anew
 
 
 class Model:

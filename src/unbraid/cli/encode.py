@@ -12,7 +12,7 @@ from unbraid.errors import UserError
 if TYPE_CHECKING:
     from unbraid.model import Model
 
-BATCH = 256
+BATCH = 128
 ENCODE = (
     "Encode new samples with a trained run. The table has a row for each sample: its name, which is its file or the "
     "number of its row, and a column for each latent. Image files are cropped to a centred square and resized as in "
