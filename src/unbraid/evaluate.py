@@ -86,7 +86,7 @@ def score(
 
         return load_method(run.path, trust=trust or run.trusted), load_table(run, trust=trust)
 
-    _warn_if_unfinished(run)
+    warn_if_unfinished(run)
     of_model = metrics is not None and set(metrics) <= set(catalogue.of_models())
     codes = None if of_model else read_codes(run)
     scores = _scores(codes, metrics, options, seed=seed, block=block, loaded=loaded, where=str(run.path))
@@ -135,7 +135,7 @@ def complete(
         suite: complete the default suite where a few metrics have been taken alone
         metrics: the scores to take, in place of all
     """
-    _warn_if_unfinished(run)
+    warn_if_unfinished(run)
     before = len(read_codes(run).rows) if (run.path / FILE).exists() else None
     if before is None or image is not None or points is not None:
         method, table = loaded()
@@ -182,7 +182,7 @@ def evaluate(
     return {"quantities": quantities} | ({"measures": measures} if measures else {})
 
 
-def _warn_if_unfinished(run: Run) -> None:
+def warn_if_unfinished(run: Run) -> None:
     if not run.finished:
         what = f"the training of {run.path} has not reached its {run.plan.steps:,} steps"
         again = f"'{run.plan.command}'" if run.plan.repeated else "the same call of fit"

@@ -23,6 +23,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from unbraid import machine
 from unbraid.data.features import Scaling
 from unbraid.data.samples import SampleError, Samples, as_given, expect, read, to_array
 from unbraid.errors import UserError
@@ -32,7 +33,7 @@ from unbraid.metrics.model.quantities import image_nll, likelihood_of
 from unbraid.train.load import load_method, load_scaling
 from unbraid.train.run import Run
 
-BATCH = 256
+BATCH = 128  # larger ones are slower on a processor: the system clears the memory of each layer anew
 
 
 class Model:
@@ -42,11 +43,14 @@ class Model:
         method: the trained method
         scaling: of features; None where it was trained on images
         run: its directory, where it has one
+
+    `batch` is the number of samples that go through the networks at once, and may be set.
     """
 
     def __init__(self, method: Method[Any], scaling: Scaling | None = None, run: Run | None = None) -> None:
         self.method, self.scaling, self.run = method.eval(), scaling, run
-        self.shape, self.arguments = method.spec.shape, method.arguments
+        self.shape, self.arguments, self.batch = method.spec.shape, method.arguments, BATCH
+        machine.prepare_memory()
         with torch.no_grad():
             codes = method.encode(torch.zeros(1, *self.shape, device=self.device))
         self.blocks = {block: int(code.shape[1]) for block, code in codes.items()}
@@ -65,11 +69,15 @@ class Model:
         """The names of the columns that `transform` gives: z0, z1, ..."""
         return [f"{block}{i}" for block, width in self.blocks.items() for i in range(width)]
 
-    def read(self, x: Any) -> Samples:
-        """Samples, refused where they do not fit the model."""
-        samples = read(x)
+    def read(self, x: Any, what: str = "X") -> Samples:
+        """Samples, refused where they do not fit the model.
+
+        Args:
+            what: their name in messages
+        """
+        samples = read(x, what)
         names = self.scaling.names if self.scaling else ()
-        expect(samples, self.shape, features=self.scaling is not None, columns=names)
+        expect(samples, self.shape, features=self.scaling is not None, columns=names, what=what)
         return samples
 
     def encode(self, x: Any) -> dict[str, Any]:
@@ -89,7 +97,7 @@ class Model:
         if not self.method.has_decoder:
             raise UserError(f"{self._name} has no decoder: it cannot draw codes")
         joined = self._codes(codes)
-        parts = [self._draw(self._split(joined[i : i + BATCH])) for i in range(0, len(joined), BATCH)]
+        parts = [self._draw(self._split(joined[i : i + self.batch])) for i in range(0, len(joined), self.batch)]
         found = self._unscaled(_joined(parts))
         first = next(iter(codes.values())) if isinstance(codes, Mapping) else codes
         return as_given(found, first if isinstance(first, Tensor) else None, ())
@@ -158,8 +166,8 @@ class Model:
     def _each(self, samples: Samples, use: Callable[[Tensor], Any]) -> list[Any]:
         """What a function gives of each batch, as the method sees it: floats in [0, 1] on its device."""
         found = []
-        for start in range(0, len(samples), BATCH):
-            batch = samples.batch(slice(start, start + BATCH))
+        for start in range(0, len(samples), self.batch):
+            batch = samples.batch(slice(start, start + self.batch))
             x = torch.from_numpy(self.scaling.apply(batch) if self.scaling else batch).to(self.device)
             found.append(use(x.float().div_(255) if x.dtype == torch.uint8 else x))
         return found

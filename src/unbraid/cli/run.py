@@ -15,7 +15,7 @@ from unbraid.cli.score import read_metrics
 from unbraid.config import Argument
 from unbraid.errors import UserError
 
-TRAINING = ("steps", "batch", "seed", "decay", "start_from", "out", "device", "threads", "save_every")
+TRAINING = ("steps", "batch", "seed", "decay", "start_from", "out", "device", "threads", "compile", "save_every")
 SUMMARY = "train a method on a data set, score it and write a report"
 DESCRIPTION = f"{SUMMARY[0].upper()}{SUMMARY[1:]}. The same command again continues a run that was stopped."
 
