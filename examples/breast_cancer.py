@@ -16,7 +16,7 @@ from sklearn.linear_model import LinearRegression
 
 import unbraid
 
-steps = int(sys.argv[1]) if len(sys.argv) > 1 else 3000
+steps = int(sys.argv[1]) if len(sys.argv) > 1 else 1500
 seeds = int(sys.argv[2]) if len(sys.argv) > 2 else 5
 MOVES = 0.5  # standard deviations of some feature: a latent that moves less is idle
 

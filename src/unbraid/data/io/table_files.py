@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import csv
 import hashlib
+import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -113,6 +115,28 @@ def read_table(path: str, columns: Columns, *, like: StoredTable | None = None) 
     return StoredTable(str(file), features, tuple(names), known, columns.label, ids)
 
 
+def read_columns(path: str, patterns: Sequence[str], others: Sequence[str]) -> StoredTable:
+    """Numbers from the columns whose names match one of the patterns ('z*'), and some other columns."""
+    file = Path(path).expanduser()
+    if file.suffix.lower() not in OPEN:
+        raise UserError(f"{path} has no names of columns: the files that have end with {', '.join(OPEN)}")
+    source = OPEN[file.suffix.lower()](file)
+    names: list[str] = []
+    for pattern in patterns:
+        found = [name for name in source.features if name == pattern or fnmatchcase(name, pattern)]
+        if not found:
+            raise unknown(f"column of {file}", pattern, source.features)
+        names += [name for name in found if name not in names and name not in others]
+    for name in others:
+        if name not in source.others:
+            raise unknown(f"column of {file}", name, source.others)
+    if not names or not source.rows:
+        raise UserError(f"{file} has no {'rows' if names else 'column left for the codes'}")
+    numbers = _gathered(file, source, names)
+    _check_finite(str(file), numbers, names)
+    return StoredTable(str(file), numbers, tuple(names), source.read(list(others)))
+
+
 def column_names(text: str | None) -> tuple[str, ...]:
     """Names between commas; one that has a comma itself stands between double quotes."""
     words = next(csv.reader([text or ""], skipinitialspace=True), [])
@@ -167,7 +191,14 @@ def _open_csv(file: Path) -> Source:
         with file.open(newline="", encoding="utf-8-sig") as lines:
             header = next(csv.reader(lines, delimiter=separator), [])
         _check_twins(file, header)
-        frame = pd.read_csv(file, sep=separator, encoding="utf-8-sig", index_col=False)
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("error", pd.errors.ParserWarning)
+                frame = pd.read_csv(file, sep=separator, encoding="utf-8-sig", index_col=False)
+        except (pd.errors.ParserError, pd.errors.ParserWarning) as error:
+            raise UserError(
+                f"{file} has lines with more values than there are names of columns ({str(error).strip()})"
+            ) from error
     names = [str(name) for name in frame.columns]
     return Source(
         names,
