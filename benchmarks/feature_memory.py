@@ -2,9 +2,9 @@
 
     python benchmarks/feature_memory.py [npy|parquet|arrays] [rows] [features]
 
-`npy` and `parquet` are the data set `table`, `arrays` is `from_arrays` of a mapped array. The table is mapped: its pages
-count as memory of the process for as long as the system leaves them there. A parquet file is copied into the cache
-folder first. TMPDIR needs room for 1.6 GB, 4.8 GB for parquet.
+`npy` and `parquet` are the data set `table`, `arrays` is `from_arrays` of a mapped array. The table is mapped: its
+pages count as memory of the process for as long as the system leaves them there. A parquet file is copied into the
+cache folder first. TMPDIR needs room for 1.6 GB, 4.8 GB for parquet.
 """
 
 import os
@@ -20,6 +20,7 @@ import pyarrow as pa
 from pyarrow import parquet
 
 import unbraid
+from unbraid.data.table import Table
 
 LIMIT = 4.0  # GB
 STEP = 10_000
@@ -56,7 +57,7 @@ with tempfile.TemporaryDirectory() as folder:
     os.wait()
     begin = time.perf_counter()
     if kind == "arrays":
-        data: unbraid.Table = unbraid.from_arrays(np.load(path, mmap_mode="r"))
+        data: Table = unbraid.from_arrays(np.load(path, mmap_mode="r"))
     else:
         data = unbraid.load_data("table", path=str(path))
     read = time.perf_counter() - begin
