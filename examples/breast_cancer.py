@@ -34,6 +34,12 @@ def explained(codes, by):
     return LinearRegression().fit(by, codes).score(by, codes)
 
 
+def drawn(model, x):
+    """Share of the variance of x that is in its reconstruction: of all scaled features, and of the mean texture."""
+    errors, squares = ((y / model.scaling.spread) ** 2 for y in (model.reconstruct(x) - x, x - x.mean()))
+    return 1 - errors.to_numpy().sum() / squares.to_numpy().sum(), 1 - (errors.sum() / squares.sum())["mean texture"]
+
+
 def largest(sizes, names, n=4):
     return ", ".join(f"{names[i]} {sizes[i]:+.1f}" for i in np.argsort(-np.abs(sizes))[:n])
 
@@ -52,15 +58,22 @@ for seed in range(seeds):
         print(f"| {seed} | {name} | {largest(effects.loc[name].to_numpy(), cases.columns)} |")
     salient = pd.DataFrame(model.transform(cases), columns=model.feature_names)[moving].to_numpy()
     common = [n for n in effects.index if n.startswith("z") and effects.loc[n].abs().max() >= MOVES]
-    found.append((salient, scores, {n: largest(effects.loc[n].to_numpy(), cases.columns) for n in common}))
+    shares = [f"{share:.2f}" for x in (cases, controls) for share in drawn(model, x)]
+    found.append((salient, scores, {n: largest(effects.loc[n].to_numpy(), cases.columns) for n in common}, shares))
 
 print(
     "\n| seed | common latents that move anything | salience (targets) | set_from_z | z_from_s |\n|---|---|---|---|---|"
 )
-for seed, (_, scores, common) in enumerate(found):
+for seed, (_, scores, common, _) in enumerate(found):
     salience = f"{scores['salience'].value:.2f} ({scores['salience'].parts['target']:.2f})"
     shown = "; ".join(f"{name}: {text}" for name, text in common.items()) or "none"
     print(f"| {seed} | {shown} | {salience} | {scores['set_from_z'].value:.2f} | {scores['z_from_s'].value:.2f} |")
+
+print(
+    "\n| variance drawn, seed | of cases | their mean texture | of controls | their mean texture |\n|---|---|---|---|---|"
+)
+for seed, (*_, shares) in enumerate(found):
+    print(f"| {seed} | {' | '.join(shares)} |")
 
 both = pd.concat([cases, controls])
 scaled = (cases - both.mean()) / both.std(ddof=0)
@@ -78,7 +91,7 @@ for name, components in loadings.items():
 
 print("\n| seed | salient latents | R2 from those of seed 0 | largest correlation of each with one of them "
       "| R2 from " + " | R2 from ".join(loadings) + " |\n|---|---|---|---|" + "---|" * len(loadings))  # fmt: skip
-for seed, (salient, _, _) in enumerate(found):
+for seed, (salient, *_) in enumerate(found):
     if not salient.shape[1] or not found[0][0].shape[1]:
         print(f"| {seed} | {salient.shape[1]} |")
         continue
