@@ -7,6 +7,7 @@ salient_vae once for each seed, and prints the tables of docs/cases_and_controls
 """
 
 import sys
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -15,6 +16,7 @@ from sklearn.decomposition import PCA
 from sklearn.linear_model import LinearRegression
 
 import unbraid
+from unbraid.model import Model
 
 steps = int(sys.argv[1]) if len(sys.argv) > 1 else 1500
 seeds = int(sys.argv[2]) if len(sys.argv) > 2 else 5
@@ -29,23 +31,23 @@ data = unbraid.load_data("two_folders", target="cases.csv", background="controls
 cases, controls = (pd.read_csv(f"{name}.csv").drop(columns="sample") for name in ("cases", "controls"))
 
 
-def explained(codes, by):
+def explained(codes: Any, by: Any) -> float:
     """R2 of a linear prediction of codes [n, d] by others [n, k], weighted by variance."""
-    return LinearRegression().fit(by, codes).score(by, codes)
+    return float(LinearRegression().fit(by, codes).score(by, codes))
 
 
-def drawn(model, x):
+def drawn(model: Model, x: pd.DataFrame) -> tuple[float, float]:
     """Share of the variance of x that is in its reconstruction: of all scaled features, and of the mean texture."""
     errors, squares = ((y / model.scaling.spread) ** 2 for y in (model.reconstruct(x) - x, x - x.mean()))
     return 1 - errors.to_numpy().sum() / squares.to_numpy().sum(), 1 - (errors.sum() / squares.sum())["mean texture"]
 
 
-def largest(sizes, names, n=4):
+def largest(sizes: Any, names: Any, n: int = 4) -> str:
     return ", ".join(f"{names[i]} {sizes[i]:+.1f}" for i in np.argsort(-np.abs(sizes))[:n])
 
 
 print("| seed | latent | moves most, in standard deviations |\n|---|---|---|")
-found = []
+found: list[Any] = []
 for seed in range(seeds):
     method = unbraid.build("salient_vae", data, seed=seed, salient=4, common=4, beta=1.0)
     run = unbraid.fit(method, data, steps=steps, batch=64, seed=seed, show=False)
@@ -69,9 +71,7 @@ for seed, (_, scores, common, _) in enumerate(found):
     shown = "; ".join(f"{name}: {text}" for name, text in common.items()) or "none"
     print(f"| {seed} | {shown} | {salience} | {scores['set_from_z'].value:.2f} | {scores['z_from_s'].value:.2f} |")
 
-print(
-    "\n| variance drawn, seed | of cases | their mean texture | of controls | their mean texture |\n|---|---|---|---|---|"
-)
+print("\n| variance drawn | of cases | their mean texture | of controls | their mean texture |\n|---|---|---|---|---|")
 for seed, (*_, shares) in enumerate(found):
     print(f"| {seed} | {' | '.join(shares)} |")
 

@@ -29,7 +29,7 @@ class Toy(Method[Any]):
     def __init__(self, draw: Any) -> None:
         super().__init__(Spec((1, 1, 3), 10), lr=0.1)
         self.blocks, self.draw = {"s": 1, "z": 1}, draw
-        self.decoder = nn.Linear(1, 1)
+        self.decoder = nn.Linear(1, 1)  # type: ignore[assignment]
 
     def losses(self, batch: Any, step: int) -> Any:
         raise NotImplementedError

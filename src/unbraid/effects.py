@@ -48,7 +48,7 @@ def _moved(
     """Mean and standard error over samples of the change that one latent makes, as the method draws it, [d] each."""
     column, n = codes[block][:, latent], len(codes[block])
     ends = [column.mean() + sign * column.std(correction=0) for sign in (-1, 1)]
-    first, total, squares = None, 0.0, 0.0  # sums about the first change, so that nothing cancels
+    first, total, squares = None, torch.zeros(()), torch.zeros(())  # sums about the first change: nothing cancels
     for start in range(0, n, BATCH):
         drawn = []
         for end in ends:
@@ -60,7 +60,7 @@ def _moved(
             drawn.append(picture.flatten(1).double())
         change = drawn[1] - drawn[0]
         first = change[0] if first is None else first
-        total, squares = total + (change - first).sum(0), squares + (change - first).square().sum(0)
+        total, squares = (change - first).sum(0) + total, (change - first).square().sum(0) + squares
     assert first is not None
     variance = (squares - total**2 / n).clamp(min=0) / max(n - 1, 1)
     return (first + total / n).cpu().numpy(), (variance / n).sqrt().cpu().numpy()

@@ -48,7 +48,7 @@ def main(arguments: argparse.Namespace) -> int:
     given: dict[str, Any] = {"block": arguments.block, "metrics": metrics, "seed": arguments.seed}
     given["options"] = read_options(arguments.options)
     path = Path(arguments.path)
-    columns = {"codes": column_names(arguments.codes), "factors": column_names(arguments.factors)}
+    columns: dict[str, Any] = {"codes": column_names(arguments.codes), "factors": column_names(arguments.factors)}
     if path.is_dir() and any(columns.values()):
         raise UserError(f"--codes and --factors name columns of a table, and {path} is a directory")
     scores = score(Run(path), trust=arguments.trust, **given) if path.is_dir() else score_file(path, **columns, **given)
