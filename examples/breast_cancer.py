@@ -38,6 +38,7 @@ def explained(codes: Any, by: Any) -> float:
 
 def drawn(model: Model, x: pd.DataFrame) -> tuple[float, float]:
     """Share of the variance of x that is in its reconstruction: of all scaled features, and of the mean texture."""
+    assert model.scaling is not None
     errors, squares = ((y / model.scaling.spread) ** 2 for y in (model.reconstruct(x) - x, x - x.mean()))
     return 1 - errors.to_numpy().sum() / squares.to_numpy().sum(), 1 - (errors.sum() / squares.sum())["mean texture"]
 

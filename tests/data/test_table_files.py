@@ -128,7 +128,7 @@ def test_an_array_is_a_table_without_names(tmp_path: Path) -> None:
 
 def test_rows_are_held_out_and_the_scaling_is_of_all(tmp_path: Path) -> None:
     FRAME.to_csv(tmp_path / "t.csv", index=False)
-    named = {"label": "kind", "factors": "site", "ignore": "batch", "id": "who"}
+    named: Any = {"label": "kind", "factors": "site", "ignore": "batch", "id": "who"}
     table = Table(path=str(tmp_path / "t.csv"), test_rows=3, **named)
     whole = Table(path=str(tmp_path / "t.csv"), **named)
     assert table.test is not None and len(table) == 9 and len(table.test) == 3
@@ -216,7 +216,7 @@ def test_what_is_wrong_with_a_csv_file_is_said(content: str, tmp_path: Path) -> 
         ({"factors": "weight", "ignore": "batch,who,kind"}, "the factor 'weight' has fractions"),
     ],
 )
-def test_columns_that_are_not_there_are_named(named: dict[str, str], message: str, tmp_path: Path) -> None:
+def test_columns_that_are_not_there_are_named(named: Any, message: str, tmp_path: Path) -> None:
     FRAME.to_csv(tmp_path / "t.csv", index=False)
     with pytest.raises(UserError, match=message):
         Table(path=str(tmp_path / "t.csv"), **named)
