@@ -215,7 +215,7 @@ def _open_parquet(file: Path) -> Source:
 
     with reading(file, "a parquet file"):
         try:
-            stored = parquet.ParquetFile(file, memory_map=True)
+            stored = parquet.ParquetFile(file, pre_buffer=False, buffer_size=1 << 16)
         except ArrowInvalid as error:
             raise UserError(f"{file} is no parquet file ({str(error).rstrip('.')})") from error
     names = list(stored.schema_arrow.names)
