@@ -17,7 +17,7 @@ STAGES = [
     ["methods"],
     ["train"],
     ["codes"],
-    ["encode"],
+    ["encode", "effects"],
     ["metrics"],
     ["model"],
     ["sample_files"],

@@ -7,6 +7,7 @@
     classify(x)      samples -> the number of their class, [n], where the method has a classifier
     elbo(x)          samples -> the evidence lower bound of each in nats, [n], where the method has one
     squared_error(x) samples -> the mean squared error of each reconstruction, [n]
+    effects(x)       features -> a table of what moving each latent does to each of them, in their own units
 
 Samples are anything that data/samples.py reads: they are checked, taken in batches and without gradients. What goes in
 as a tensor comes out as a tensor on its device; all else comes out as numpy arrays, reconstructed frames as frames.
@@ -16,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -26,12 +27,16 @@ from torch import Tensor
 from unbraid import machine
 from unbraid.data.features import Scaling
 from unbraid.data.samples import SampleError, Samples, as_given, expect, read, to_array
-from unbraid.errors import UserError
+from unbraid.effects import effect_table, effects
+from unbraid.errors import UserError, unknown
 from unbraid.maths import gaussian
 from unbraid.methods.contract import Method
 from unbraid.metrics.model.quantities import image_nll, likelihood_of
 from unbraid.train.load import load_method, load_scaling
 from unbraid.train.run import Run
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 BATCH = 128  # larger ones are slower on a processor: the system clears the memory of each layer anew
 
@@ -128,6 +133,27 @@ class Model:
             return (self._draw(self.method.encode(batch)) - batch).square().flatten(1).mean(1)
 
         return _joined(self._each(self.read(x), error)).astype(np.float64)
+
+    def effects(self, x: Any, *, block: str | None = None) -> DataFrame:
+        """Which features each latent moves, by how much, and how sure that is: see effects.py.
+
+        A row for each latent and feature: latent, feature, effect, low, high (in the units of the feature),
+        standardised (the effect in standard deviations of the feature). The largest effects of a latent come first.
+
+        Args:
+            x: the samples whose codes are moved, and over which the mean is taken
+            block: whose latents are moved; all of them unless given
+        """
+        if self.scaling is None:
+            raise UserError("effects are changes of features, and this model was trained on images: draw traversals")
+        if not self.method.has_decoder:
+            raise UserError(f"{self._name} has no decoder: what a latent moves cannot be drawn")
+        if block is not None and block not in self.blocks:
+            raise unknown(f"block of {self._name}", block, self.blocks)
+        parts = self._each(self.read(x), self.method.encode)
+        codes = {name: torch.cat([part[name] for part in parts]) for name in self.blocks}
+        found = {name: effects(self.method, codes, name, self.scaling) for name in ([block] if block else self.blocks)}
+        return effect_table(found, self.scaling.labels, self.scaling.spread)
 
     def elbo(self, x: Any, *, seed: int = 0) -> NDArray[np.float64]:
         """The evidence lower bound of each sample in nats, [n]: log p(x|z) - KL(q(z|x) || p(z)), with one z for each.

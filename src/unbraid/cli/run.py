@@ -79,8 +79,9 @@ def _run(
     complete(run, lambda: (method, table), given["points"], suite=True, metrics=read_metrics(given["metrics"]))
     page = api.report(run)
     print_scores(run.scores(), run.path.name)
-    if (run.path / "codes.csv").exists():
-        print(f"codes of each sample: {run.path / 'codes.csv'}")
+    for name, what in (("codes.csv", "codes of each sample"), ("effects.csv", "what each latent moves")):
+        if (run.path / name).exists():
+            print(f"{what}: {run.path / name}")
     print(f"report: {page}")
     return 0
 
