@@ -19,7 +19,9 @@ from torch import nn
 from unbraid.errors import UserError
 from unbraid.methods.contract import Method
 
-OPTIONS = {"fallback_random": True}  # random numbers of a network, such as dropout, are those of the plain one
+OPTIONS: dict[str, Any] = {
+    "fallback_random": True
+}  # random numbers of a network, such as dropout, are those of the plain one
 RECOMPILED = 8  # times that each network may be compiled, for other sizes of batches
 
 
