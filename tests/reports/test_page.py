@@ -8,7 +8,7 @@ import pytest
 
 from tests.toys import Squares
 from unbraid.api import build, fit, report, represent, score
-from unbraid.figures import svg as figures
+from unbraid.figures import pictures as figures
 from unbraid.train.run import Run
 
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from unbraid import catalogue
 from unbraid.codes import Codes
 from unbraid.errors import UserError, unknown
-from unbraid.metrics.contract import Score
+from unbraid.metrics.contract import Aim, Score
 from unbraid.metrics.suite import available
 from unbraid.problems import PROBLEMS, problems_of
 from unbraid.problems.plain import Plain, take
@@ -97,6 +97,12 @@ def check_metrics(wanted: Options) -> None:
             catalogue.check(known[split_name(name)[1]], dict(options))
         elif not any(problem.knows(name) for problem in PROBLEMS):
             raise unknown("metric", name, (*known, *(problem.name for problem in PROBLEMS)))
+
+
+def aim_of(label: str) -> Aim:
+    """What is wanted of a score, by its name: 'dci:gbt' and 'reencoded_sap' are as 'dci' and 'sap'."""
+    name = split_name(label.partition(":")[0])[1]
+    return next((problem.aims[name] for problem in PROBLEMS if name in problem.aims), Aim())
 
 
 def split_name(name: str) -> tuple[str, str]:
