@@ -145,7 +145,8 @@ def _values_axis(lines: Sequence[Floats]) -> tuple[Axis, str]:
     low, high = float(every.min()), float(every.max())
     settled = np.concatenate([values[len(values) // 3 :] for values in lines])
     hidden = len(every) > 9 and high - low > HIDES * max(float(np.ptp(settled)), 1e-12)
-    if low > 0 and (high > 50 * low or (hidden and high > 3 * low)):
+    least, most = float(settled.min()), float(settled.max())
+    if low > 0 and (most > 20 * least or (hidden and high > 3 * most)):
         return axis(low / 1.1, high * 1.1, log=True), "logarithmic"
     if hidden and np.ptp(late) > 0:
         low, high = float(late.min()), float(late.max())

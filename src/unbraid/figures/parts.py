@@ -51,6 +51,7 @@ class Table(Part):
     kind = "table"
     columns: Sequence[str]
     rows: Sequence[Sequence[str | Cell]]
+    prose: bool = False  # the last column is text, which has a line of its own where there is little room
 
     @property
     def numeric(self) -> list[bool]:
@@ -200,6 +201,11 @@ class Code(Part):
     kind = "code"
     text: str
 
+    @property
+    def words(self) -> list[str]:
+        """What is not to be torn apart: an option and its value."""
+        return re.split(r" (?=--)", self.text)
+
 
 @dataclass(frozen=True)
 class Section:
@@ -208,6 +214,7 @@ class Section:
     title: str
     parts: Sequence[Part] = field(default_factory=tuple)
     name: str = ""
+    half: bool = False  # it may stand beside another one
 
     @property
     def anchor(self) -> str:

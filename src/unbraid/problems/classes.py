@@ -161,9 +161,9 @@ def _pairs_shown(pictures: Pictures) -> list[Section]:
         return []
     rows = [Strip.of(name, first, second) for name, (first, second) in zip(ROWS, pictures["swapped"], strict=True)]
     note = Note(
-        "The two pictures of a pair, one below the other, differ in one factor. Swapped: p, and all of n but the latent "
-        "that differs most, come from the other picture; nothing should change. With a random p the nuisances should "
-        "stay and the class be lost, with a random n the class should stay."
+        "The two pictures of a pair, one below the other, differ in one factor. Swapped: p, and all of n but the "
+        "latent that differs most, come from the other picture; nothing should change. With a random p the nuisances "
+        "should stay and the class be lost, with a random n the class should stay."
     )
     return [Section("Pairs, swapped", [note, Strips(rows)], "Swapped")]
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import entropy
 
 from unbraid.codes import Block, Codes
 from unbraid.figures.parts import HeatMap, Note, Part, Section, Strip, Strips
@@ -14,6 +16,9 @@ from unbraid.problems.contract import Page, Pictures, Scores
 DEAD = 0.05  # nats, or standard deviations, below which a latent carries nothing
 MOST_SWEPT = 12  # latents of a block whose traversals are shown, the strongest first
 MOST_ROWS = 30  # of a heat map
+BESIDE = 8  # factors up to which two heat maps stand beside each other
+BINS = 20  # of a factor with more values
+KNOWN = 0.1  # share of a factor's entropy from which a latent knows it
 PREFIX = "traversals_"
 
 
@@ -23,8 +28,10 @@ def sections(page: Page) -> list[Section]:
     for name, sweeps in page.pictures.items():
         if name.startswith(PREFIX):
             found.append(_traversals(name.removeprefix(PREFIX), sweeps, page))
-    found += [*_information(page), *_importance(page), *neighbours_shown(page.pictures), *exchanged(page.scores)]
-    return found
+    maps = [*_information(page), *_importance(page)]
+    if len(maps) == 2 and len(page.codes.factor_names) <= BESIDE:
+        maps = [replace(section, half=True) for section in maps]
+    return [*found, *maps, *neighbours_shown(page.pictures), *exchanged(page.scores)]
 
 
 def active_latents(block: str, codes: Codes, scores: Scores) -> list[tuple[int, list[str]]]:
@@ -39,7 +46,9 @@ def active_latents(block: str, codes: Codes, scores: Scores) -> list[tuple[int, 
         if known.kl is not None:
             label.append(f"{known.carried[latent]:.2f} nats")
         if matrix is not None and len(matrix) == len(known.carried) and block == codes.first:
-            label.append(f"mostly {factors[int(matrix[latent].argmax())]}")
+            best = int(matrix[latent].argmax())
+            if matrix[latent, best] >= KNOWN * uncertainty(codes, factors[best]):
+                label.append(f"mostly {factors[best]}")
         found.append((int(latent), label))
     return found
 
@@ -67,6 +76,13 @@ def information(scores: Scores, codes: Codes) -> tuple[NDArray[np.float64] | Non
     return np.array(scores["mig"]["parts"]["mutual_information"]), factors
 
 
+def uncertainty(codes: Codes, factor: str) -> float:
+    """The entropy of a factor in nats."""
+    values = codes.factor(factor)
+    counts = np.unique(values, return_counts=True)[1]
+    return float(entropy(counts if len(counts) <= BINS else np.histogram(values, BINS)[0]))
+
+
 def neighbours_shown(pictures: Pictures) -> list[Section]:
     """A row for each feature: some images, each followed by its nearest neighbours."""
     if "retrieval" not in pictures:
@@ -76,8 +92,8 @@ def neighbours_shown(pictures: Pictures) -> list[Section]:
         groups = [np.concatenate([query[None], near]) for query, near in zip(queries, found, strict=True)]
         rows.append(Strip.of(str(name), *groups, alt=f"neighbours in {name}"))
     note = Note(
-        "A row for each feature: some images, each followed by those whose codes lie nearest to its own in that feature "
-        "alone. What they share is what the feature is about."
+        "A row for each feature: some images, each followed by those whose codes lie nearest to its own in that "
+        "feature alone. What they share is what the feature is about."
     )
     return [Section("Nearest neighbours", [note, Strips(rows, beside=True)], "Neighbours")]
 
@@ -94,9 +110,9 @@ def exchanged(scores: Scores) -> list[Section]:
             rates = np.array(parts[part], dtype=np.float64)
             maps.append(HeatMap(rates, features, found["params"]["factors"], "share of exchanges", meaning))
     note = Note(
-        "One feature of an image is taken from another image, the donor, which differs in a factor: how often a network "
-        "that knows real images then names the donor's value of that factor, the image's own, or neither. At best each "
-        "factor follows one feature and stays when another is exchanged."
+        "One feature of an image is taken from another image, the donor, which differs in a factor: how often a "
+        "network that knows real images then names the donor's value of that factor, the image's own, or neither. At "
+        "best each factor follows one feature and stays when another is exchanged."
     )
     return [Section("Features exchanged", [note, *maps], "Exchanged")] if maps else []
 
@@ -110,9 +126,7 @@ def _reconstructions(pictures: Pictures) -> list[Section]:
 
 def _traversals(block: str, sweeps: NDArray[Any], page: Page) -> Section:
     active = active_latents(block, page.codes, page.scores)
-    rows = [
-        Strip.of(label, sweeps[latent], alt=f"traversal of {label[0]}") for latent, label in active[:MOST_SWEPT]
-    ]
+    rows = [Strip.of(label, sweeps[latent], alt=f"traversal of {label[0]}") for latent, label in active[:MOST_SWEPT]]
     text = (
         "Each row moves one latent from the 2nd to the 98th percentile of its codes and holds the others where the "
         "first image has them."
@@ -134,9 +148,7 @@ def _information(page: Page) -> list[Section]:
     matrix, factors = information(page.scores, page.codes)
     if matrix is None:
         return []
-    note = (
-        "Mutual information in nats. A disentangled code has one dark cell in each column, each in a row of its own."
-    )
+    note = "Mutual information in nats. A disentangled code has one dark cell in each column, each in a row of its own."
     drawn = _heat_map(matrix, _rows(page.scores["mig"], page.codes, len(matrix)), factors, "nats")
     return [Section("What each latent knows of each factor", [*drawn, Note(note)], "Latents and factors")]
 

@@ -181,9 +181,9 @@ def _solution(
 
 def _balance(rows: Sequence[dict[str, float]]) -> Section:
     note = Note(
-        "infomax falls as views of one thing are told from others; infomin, the loss of telling one slice from another, "
-        "rises as slices say less of each other, whether it was asked for or not. Where one falls and takes the other "
-        "along, what views share is learned by both slices."
+        "infomax falls as views of one thing are told from others; infomin, the loss of telling one slice from "
+        "another, rises as slices say less of each other, whether it was asked for or not. Where one falls and takes "
+        "the other along, what views share is learned by both slices."
     )
     return Section("InfoMax against InfoMin", [note, Charts([together(rows, BALANCE)])], "Balance")
 

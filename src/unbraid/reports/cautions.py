@@ -8,19 +8,16 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import entropy
 
 from unbraid import catalogue
 from unbraid.problems.contract import Page, Pictures
-from unbraid.problems.latents import DEAD, information
+from unbraid.problems.latents import DEAD, KNOWN, information, uncertainty
 from unbraid.problems.scores import aim_of
 from unbraid.train.run import Run, versions
 
 Score = dict[str, Any]  # as it stands in scores.json
 FALLING = 0.1  # share of a loss's fall since its first tenth from which the last fifth is still falling
 BLURRED = 0.5  # share of the differences between images below which reconstructions lose much
-BINS = 20  # of a factor with more values
-UNKNOWN = 0.1  # share of a factor's entropy below which a code does not know it
 
 
 @dataclass(frozen=True)
@@ -120,10 +117,7 @@ def _unknown(page: Page) -> list[Caution]:
     for column, name in enumerate(factors):
         if name not in page.codes.factor_names:
             continue
-        values, counts = np.unique(page.codes.factor(name), return_counts=True)
-        if len(values) > BINS:
-            counts = np.histogram(page.codes.factor(name), BINS)[0]
-        if float(matrix[:, column].max()) < UNKNOWN * float(entropy(counts)):
+        if float(matrix[:, column].max()) < KNOWN * uncertainty(page.codes, name):
             lost.append(name)
     whole = "the code" if len(page.codes.blocks) == 1 else f"block {page.codes.first}"
     return [Caution(f"Lost: no latent of {whole} knows {_listed(lost)}")] if lost else []

@@ -10,7 +10,7 @@ from unbraid import catalogue
 from unbraid.codes import Codes, read_codes
 from unbraid.errors import UserError
 from unbraid.figures import charts, pictures
-from unbraid.figures.parts import Cell, Charts, Code, Note, Section, Strips, Table
+from unbraid.figures.parts import Cell, Charts, Code, Folded, Note, Section, Strips, Table
 from unbraid.problems import PROBLEMS, problems_of
 from unbraid.problems.contract import Page
 from unbraid.problems.latents import PREFIX, active_latents, neighbours_shown, strongest
@@ -23,7 +23,7 @@ from unbraid.train.run import Plan, Run, write
 FILE = "report.html"
 EXPLORER = "explorer.html"
 NUMBERS = 4  # headline numbers
-STRONG = 4  # latents in the first picture
+STRONG = 5  # latents in the first picture
 
 
 @dataclass(frozen=True)
@@ -144,7 +144,7 @@ def _hero(page: Page) -> Strips | None:
         return Strips(rows, sweep=True)
     if found := neighbours_shown(page.pictures):
         strips = next(part for part in found[0].parts if isinstance(part, Strips))
-        return Strips(strips.rows[:2], beside=True)
+        return Strips(strips.rows[:STRONG], beside=True)
     return None
 
 
@@ -156,8 +156,8 @@ def _facts(run: Run, codes: Codes) -> list[str]:
 def _scores(page: Page) -> Section:
     if not page.scores:
         text = (
-            "No factors are known for this data set, or none varies, so nothing can be scored against them: look at the "
-            "traversals."
+            "No factors are known for this data set, or none varies, so nothing can be scored against them: look at "
+            "the traversals."
         )
         return Section("Scores", [Note(text)])
     rows = [_row(name, score) for name, score in page.scores.items()]
@@ -169,7 +169,7 @@ def _scores(page: Page) -> Section:
         f'From the codes of {len(page.codes):,} samples. "By chance" is the same metric when the codes are shuffled '
         "against the factors."
     )
-    table = Table(["metric", "value", "95 % interval", "by chance", "wanted", "what it says"], rows)
+    table = Table(["metric", "value", "95 % interval", "by chance", "wanted", "what it says"], rows, prose=True)
     notes = [Note(f"{', '.join(names)}: {text}") for text, names in found.items()]
     return Section("Scores", [table, Note(about), *notes])
 
@@ -202,8 +202,9 @@ def _details(run: Run) -> Section:
     again = [Note("To repeat it:"), Code(plan.command)]
     if not plan.repeated:
         again = [Note("It was given arrays or modules, and is repeated from Python.")]
+    table = Table(["argument", "value"], rows)
     about = Note(f"Run {run.path.name}, commit {config.get('commit') or 'unknown'}; {made or 'versions unknown'}.")
-    explore = [] if (run.path / EXPLORER).exists() else [Note("To move its latents:"), Code(f"unbraid explore {run.path}")]
-    return Section("How it was made", [*again, *explore, Table(["argument", "value"], rows), about], "Details")
-
-
+    explore = (
+        [] if (run.path / EXPLORER).exists() else [Note("To move its latents:"), Code(f"unbraid explore {run.path}")]
+    )
+    return Section("How it was made", [*again, *explore, Folded("All arguments", [table]), about], "Details")

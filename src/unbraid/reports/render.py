@@ -28,6 +28,11 @@ def marked(text: str) -> Markup:
     return Markup(LINK.sub(r'<a href="\2">\1</a>', safe))
 
 
+def soft(text: str) -> Markup:
+    """A name that may be broken after its underscores."""
+    return Markup(str(escape(text)).replace("_", "_<wbr>"))
+
+
 def paragraphs(text: str) -> list[str]:
     return [" ".join(part.split()) for part in re.split(r"\n\s*\n", text.strip()) if part.strip()]
 
@@ -36,7 +41,7 @@ def paragraphs(text: str) -> list[str]:
 def _environment() -> Environment:
     loader = FileSystemLoader(HERE / "templates")
     found = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    found.filters |= {"marked": marked, "paragraphs": paragraphs}
+    found.filters |= {"marked": marked, "paragraphs": paragraphs, "soft": soft}
     return found
 
 
