@@ -31,6 +31,7 @@ def main(arguments: argparse.Namespace) -> int:
     from unbraid.evaluate import complete
     from unbraid.reports.page import traversal_sheet
     from unbraid.train.load import load_method, load_table
+    from unbraid.train.progress import Stages
     from unbraid.train.run import Run
 
     if any(Path(arguments.path).glob("*/run.json")) and not (Path(arguments.path) / "run.json").exists():
@@ -46,8 +47,10 @@ def main(arguments: argparse.Namespace) -> int:
     def trained() -> tuple[Method[Any], Table]:
         return load_method(run.path, trust=arguments.trust), load_table(run, trust=arguments.trust)
 
-    complete(run, trained, arguments.points, image=arguments.image)
-    print(f"report: {api.report(run)}")
+    with Stages(show=True) as tell:
+        complete(run, trained, arguments.points, image=arguments.image, tell=tell)
+        page = api.report(run, tell=tell)
+    print(f"report: {page}")
     if arguments.png:
         traversal_sheet(run, arguments.png)
         print(f"picture: {arguments.png}")

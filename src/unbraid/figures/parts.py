@@ -101,11 +101,12 @@ class HeatMap(Part):
     title: str = ""
     digits: int = 2
     factor: float = 1.0  # values are written times this
+    full: float | None = None  # the value of the strongest colour; the largest unless given
 
     def shares(self) -> list[list[float | None]]:
         """Of each cell, how strong its colour is, from -1 to 1."""
         finite = np.abs(self.matrix[np.isfinite(self.matrix)])
-        most = float(finite.max()) if finite.size and finite.max() > 0 else 1.0
+        most = self.full or (float(finite.max()) if finite.size and finite.max() > 0 else 1.0)
         return [[round(float(v) / most, 2) if np.isfinite(v) else None for v in row] for row in self.matrix]
 
 

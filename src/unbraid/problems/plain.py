@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from unbraid.codes import Codes, Rows
 from unbraid.figures.parts import Section
 from unbraid.metrics.contract import Aim, Score
-from unbraid.metrics.suite import available, score
+from unbraid.metrics.suite import Tell, available, score, silent
 from unbraid.problems import latents
 from unbraid.problems.contract import Page, Pictures, Problem, Task, Trained
 from unbraid.problems.latents import DEAD
@@ -42,7 +42,7 @@ class Plain(Problem):
 
     def pictures(self, trained: Trained, codes: Codes) -> Pictures:
         """originals, reconstructions [n, c, h, w]; traversals_<block> [features, sweep, c, h, w]; retrieval_*"""
-        return _drawn(trained, codes) | neighbours(trained, codes)
+        return draw(trained, codes) | neighbours(trained, codes)
 
     def tasks(self, codes: Codes, *, seed: int, jobs: int = 0) -> dict[str, Task]:
         """The metrics on codes and factors, or on codes alone."""
@@ -65,6 +65,7 @@ def take(
     block: str | None = None,
     bootstrap: int = 50,
     jobs: int = 0,
+    tell: Tell = silent,
 ) -> dict[str, Score]:
     """Metrics of one block of the codes, the first unless it is named; None takes the default suite."""
     of = codes.blocks[codes.first if block is None else block]
@@ -79,10 +80,11 @@ def take(
         units=None if of.units is None else of.units.tolist(),
         options=options,
         jobs=jobs,
+        tell=tell,
     )
 
 
-def _drawn(trained: Trained, codes: Codes) -> Pictures:
+def draw(trained: Trained, codes: Codes) -> Pictures:
     """Reconstructions, and traversals over the first example: each feature moved alone, the others held."""
     import torch
 

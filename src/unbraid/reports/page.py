@@ -11,6 +11,7 @@ from unbraid.codes import Codes, read_codes
 from unbraid.errors import UserError
 from unbraid.figures import charts, pictures
 from unbraid.figures.parts import Cell, Charts, Code, Folded, Note, Section, Strips, Table
+from unbraid.metrics.suite import Tell, silent
 from unbraid.problems import PROBLEMS, problems_of
 from unbraid.problems.contract import Page
 from unbraid.problems.latents import PREFIX, active_latents, neighbours_shown, strongest
@@ -43,10 +44,17 @@ class Headline:
     null: float | None
 
 
-def report(run: Run) -> Path:
-    """Writes report.html from the run's files, and gives its path."""
+def report(run: Run, *, tell: Tell = silent) -> Path:
+    """Writes report.html from the run's files, and gives its path.
+
+    Args:
+        tell: is told what is done next
+    """
     page = read_page(run)
-    sections = [section for problem in problems_of(page.codes) for section in problem.sections(page)]
+    sections: list[Section] = []
+    for problem in problems_of(page.codes):
+        tell(f"writing the report: {problem.name.replace('_', ' ')}")
+        sections += problem.sections(page)
     sections += [_scores(page), *_curves(page), _details(run)]
     path = run.path / FILE
     content = render.page(

@@ -29,8 +29,8 @@ def marked(text: str) -> Markup:
 
 
 def soft(text: str) -> Markup:
-    """A name that may be broken after its underscores."""
-    return Markup(str(escape(text)).replace("_", "_<wbr>"))
+    """A name that may be broken after its underscores and dots."""
+    return Markup(re.sub(r"([_.])", r"\1<wbr>", str(escape(text))))
 
 
 def paragraphs(text: str) -> list[str]:

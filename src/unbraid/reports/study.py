@@ -39,10 +39,8 @@ def report(folder: Path) -> Path:
     )
     title = f"The study {folder.resolve().name}"
     path = folder / FILE
-    facts = [_amount(evidence)]
-    write(
-        path, render.page("study.html", title=title, facts=facts, about=about, notes=evidence.notes, sections=sections)
-    )
+    known = {"facts": [_amount(evidence)], "about": about, "notes": evidence.notes}
+    write(path, render.page("study.html", title=title, sections=sections, **known))
     return path
 
 
@@ -313,12 +311,12 @@ def _correlated(evidence: Measured, first: Sequence[str], second: Sequence[str],
         )
         matrix = found.to_numpy(float)
         if np.isfinite(matrix).any():
-            maps.append(HeatMap(matrix, list(found.index), list(found.columns), "hundredths", data, 0, 100))
+            maps.append(HeatMap(matrix, list(found.index), list(found.columns), "hundredths", data, 0, 100, full=1))
         rows += [[data, name, *_cells(found.loc[name], low.loc[name], high.loc[name])] for name in first]
     if not maps:
         return [Note("Rank correlations cannot be shown: they take three runs that differ.")]
     table = Folded("the same with intervals", [Table(["data set", "", *second], rows)])
-    return [Note(note), *maps, table]
+    return [Note(note), Charts(maps), table]
 
 
 def _cells(values: Iterable[float], low: Iterable[float], high: Iterable[float], unit: str = "") -> list[str]:
