@@ -24,7 +24,7 @@ def add(commands: argparse._SubParsersAction[Parser]) -> None:
     )
     parser.add_argument("runs", nargs="+", metavar="RUN", help="a run's directory, or a folder of runs")
     parser.add_argument(
-        "--by", metavar="METRIC", help="sort runs by this score, the best first (default, of folders: MIG)"
+        "--by", metavar="METRIC", help="sort runs by this score, the best first (of folders by default)"
     )
     parser.add_argument("--html", type=Path, metavar="FILE", help="also write a page")
     parser.set_defaults(main=main)

@@ -64,9 +64,7 @@ def compare(paths: Sequence[Path | str], by: str | None = None) -> Compared:
         raise UserError(f"there is nothing to compare with {runs[0].path}: name another run, or a folder of runs")
     scores = _scores(runs)
     if by is not None and by not in scores:
-        raise (
-            unknown("metric", by, list(scores)) if scores else UserError(f"no run has a score: nothing to sort by {by}")
-        )
+        raise unknown("metric", by, list(scores)) if scores else UserError(f"no run has scores to sort by {by}")
     if by is None and folders:
         by = Compared(runs, [], {}, scores, "").metrics[0] if scores else None
     if by is not None:
@@ -87,12 +85,12 @@ def rank(metric: str, score: Score | None) -> float | None:
     return value if best == "high" else -value
 
 
-def told(score: Score | None) -> str:
+def told(score: Score | None, *, interval: bool = True) -> str:
     """A value with its interval."""
     if score is None or score["value"] is None:
         return ""
-    interval = "" if score["low"] is None else f" ({score['low']:.3f} to {score['high']:.3f})"
-    return f"{score['value']:.3f}{interval}"
+    reach = f" ({score['low']:.3f} to {score['high']:.3f})" if interval and score["low"] is not None else ""
+    return f"{score['value']:.3f}{reach}"
 
 
 def side_by_side(found: Compared) -> Table:
@@ -111,9 +109,17 @@ def leaderboard(found: Compared, out: Path | None = None) -> Table:
     rows: list[list[str | Cell]] = []
     for i, run in enumerate(found.runs):
         link = _link(run, out) if out else ""
-        values = [Cell(told(found.scores[m][i]), bold=i in found.best(m)) for m in metrics]
-        rows.append([str(i + 1), Cell(run.path.name, link=link), *values, *(v[i] for v in found.differences.values())])
-    return Table(["", "run", *metrics, *found.differences], rows)
+        values = [Cell(told(found.scores[m][i], interval=m == found.by), bold=i in found.best(m)) for m in metrics]
+        rows.append([Cell(run.path.name, link=link), *values, _own(found, i)])
+    return Table(["run", *metrics, "arguments"], rows)
+
+
+def _own(found: Compared, i: int) -> str:
+    """The arguments in which a run differs from the others of its method and data set."""
+    kind = [(run.plan.method, run.plan.data) for run in found.runs]
+    alike = [j for j in range(len(kind)) if kind[j] == kind[i]]
+    differ = {n: v for n, v in found.differences.items() if len({v[j] for j in alike}) > 1}
+    return ", ".join(f"{name}={values[i]}" for name, values in differ.items())
 
 
 def different(found: Compared) -> Table:
@@ -132,9 +138,8 @@ def report(found: Compared, out: Path) -> Path:
         same = Note("The runs have the same arguments.")
         sections.append(Section("What differs", [different(found) if found.differences else same]))
     few = replace(found, runs=found.runs[:SHOWN], names=found.names[:SHOWN])
-    curves = charts.curves(
-        {name: history.read(run.path / "history.csv") for name, run in zip(few.names, few.runs, strict=True)}
-    )
+    histories = [history.read(run.path / "history.csv") for run in few.runs]
+    curves = charts.curves(dict(zip(few.names, histories, strict=True)))
     sections += _traversals(few)
     if curves:
         sections.append(Section("Training", [Charts(curves)]))

@@ -11,7 +11,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 HERE = Path(__file__).parent
-LINK = re.compile(r"\[([^\]]+)\]\(((?:https://|[\w./#-]+)[^)\s]*)\)")
+LINK = re.compile(r"\[([^\]]+)\]\((https://[^)\s]+|[\w./#-]+)\)")
 
 
 def page(template: str, **content: Any) -> bytes:
