@@ -162,10 +162,13 @@ def _path(x: Axis, y: Axis, points: Floats) -> str:
 def _round_numbers(low: float, high: float, count: int) -> list[float]:
     rough = (high - low) / count
     size = 10.0 ** math.floor(math.log10(rough))
-    step = next(m * size for m in (1, 2, 2.5, 5, 10) if m * size >= rough)
-    first = math.ceil(low / step - 1e-9)
-    last = math.floor(high / step + 1e-9)
-    return [float(f"{i * step:.12g}") for i in range(first, last + 1)]
+    ticks: list[float] = []
+    for step in (10 * size, 5 * size, 2.5 * size, 2 * size, size):
+        first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
+        ticks = [float(f"{i * step:.12g}") for i in range(first, last + 1)]
+        if len(ticks) >= count - 1:
+            break
+    return ticks
 
 
 def _powers(low: float, high: float) -> list[float]:
