@@ -1,36 +1,56 @@
-# make demo: train, score and look, on data that is rendered here.   make test: all quick tests and checks.
 PYTHON ?= python3
 BIN := .venv/bin
+DEPENDENCIES ?= pinned# or: newest, lowest
+QUIETLY := --quiet --disable-pip-version-check
 
-.PHONY: demo test test-all check docs docs-serve install clean
+.PHONY: help install demo check test test-all docs docs-serve package bench clean
 
-install: .venv/installed
+help: ## what each target does
+	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "make %-12s%s\n", $$1, $$2 }'
+
+install: .venv/installed ## unbraid and its tools in .venv (DEPENDENCIES=pinned, newest or lowest)
 
 .venv/installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
-	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+ifeq ($(DEPENDENCIES),lowest)
+	$(BIN)/pip install $(QUIETLY) uv
+	$(BIN)/uv pip install --quiet --python $(BIN)/python --resolution lowest-direct -e '.[dev]'
+else
+	$(BIN)/pip install $(QUIETLY) $(if $(filter pinned,$(DEPENDENCIES)),-c constraints.txt,--upgrade) -e '.[dev]'
+endif
 	touch $@
 
-demo: install
+demo: install ## train, score and look, on data that are rendered here: under five minutes
 	$(BIN)/unbraid run ada_gvae --data dsprites --size 32 --width 16 --lr 1e-3 --steps 4000 --seed 0
 
-check: install
+check: install ## style and types
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-test: install check
+test: install check ## style, types and all quick tests
 	$(BIN)/pytest -n auto
 	$(BIN)/pytest --slow tests/study/test_cluster.py
 
-test-all: install check
+test-all: install check ## the slow tests too
 	$(BIN)/pytest -n auto --slow
 
-docs: install
+docs: install ## the documentation, as pages in build/site
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
-docs-serve: install
+docs-serve: install ## the documentation, built again at each change, on a local port
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs serve
 
-clean:
+package: ## sdist and wheel in dist/, each checked, installed into an empty environment and tried there
+	rm -rf dist build/package
+	$(PYTHON) -m venv build/package/tools
+	build/package/tools/bin/pip install $(QUIETLY) build twine
+	build/package/tools/bin/python -m build
+	build/package/tools/bin/twine check --strict dist/*
+	for archive in dist/*.whl dist/*.tar.gz; do sh tests/smoke.sh $$archive || exit 1; done
+
+bench: install ## speed against other code, one table a script; stop everything else first
+	for script in train study metrics transform explorer intervention; do $(BIN)/python benchmarks/$$script.py || exit 1; done
+
+clean: ## remove what was built
 	rm -rf .venv build dist src/*.egg-info

@@ -4,7 +4,8 @@ Both variants take the same steps in turns on coloured images of 28x28 (two feat
 thread, in processor time. The weights after `--steps` steps are compared in double precision, where only a real
 difference shows.
 
-    plain   a backward pass each for encoder with decoder, critic and weights; pictures for the translator drawn at once
+    plain   a backward pass each for encoder with decoder, critic and weights; pictures for the translator drawn at
+            once; torch's own convolutions from and to images
     ours    unbraid's method under unbraid's trainer
 """
 
@@ -26,6 +27,7 @@ from unbraid.data.table import Spec
 from unbraid.maths import intervention
 from unbraid.methods.contract import Loss
 from unbraid.methods.intervention_ae import InterventionAE
+from unbraid.nets.image_layers import DoublingConv, HalvingConv
 from unbraid.train.fit import Trainer
 
 BATCH, SHAPE = 64, (3, 28, 28)
@@ -78,6 +80,10 @@ def plain_difficulty(m: InterventionAE, z: Tensor) -> Tensor:
 def compare(width: int, lambda_3: float, steps: int, dtype: torch.dtype) -> tuple[float, float, float]:
     """Seconds of a step of either variant, and the largest difference of their weights in the end."""
     plain, ours = build(width, lambda_3).to(dtype), build(width, lambda_3).to(dtype)
+    for layer in plain.modules():
+        if isinstance(layer, HalvingConv | DoublingConv):
+            layer.__class__ = type(layer).__base__  # type: ignore[assignment]
+    plain.translator.to(memory_format=torch.contiguous_format)  # type: ignore[call-overload]
     plain.losses = lambda batch, step: plain_losses(plain, batch.x)  # type: ignore[method-assign]
     trainers, seconds = [Trainer(plain), Trainer(ours)], list[list[float]]([[], []])
     for step in range(steps):

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
-from scipy.stats import spearmanr
+from scipy.stats import rankdata
 
 from unbraid.study.claims import Numbers
 from unbraid.study.reproduce import Result, Results
@@ -12,6 +14,7 @@ from .study import CORRELATED, INDEPENDENT, METHODS
 
 SETS = {"dsprites": "dSprites", "shapes3d": "3D Shapes"}
 METRICS = ("dci", "sap", "irs")
+OURS = "intervention"
 FACTOR_VAES = ("FactorVAE 10", "FactorVAE 40")
 SIGMA = {False: INDEPENDENT, True: CORRELATED}
 
@@ -33,13 +36,18 @@ def score(r: Results, data: str, label: str, correlated: bool, metric: str) -> N
     return runs(r, data, label, correlated).values(metric)
 
 
+def mean(values: Numbers) -> str:
+    """As it stands in a claim."""
+    return f"{values.mean():.3f}" if len(values) else "unknown"
+
+
 def drop(r: Results, data: str, label: str, metric: str) -> Numbers:
     """Independent less correlated, seed by seed."""
     return score(r, data, label, False, metric) - score(r, data, label, True, metric)
 
 
-def rank_correlation(translation: Numbers, metric: Numbers, draws: int = 500) -> tuple[float, float, float, int]:
-    """Spearman's correlation of -translation with a metric, its interval by bootstrap, and the number of models.
+def rank_draws(translation: Numbers, metric: Numbers, draws: int) -> tuple[float, Numbers, int]:
+    """Spearman's correlation of -translation with a metric, the same for models drawn anew, and the number of models.
 
     Args:
         translation: of each model, or a part of it
@@ -49,19 +57,32 @@ def rank_correlation(translation: Numbers, metric: Numbers, draws: int = 500) ->
     pairs = np.stack([-translation, metric], 1)
     pairs = pairs[np.isfinite(pairs).all(1)]
     if len(pairs) < 4 or not pairs.std(0).all():
-        return float("nan"), float("nan"), float("nan"), len(pairs)
-    rng, found = np.random.default_rng(0), []
-    for _ in range(draws):
-        again = pairs[rng.integers(len(pairs), size=len(pairs))]
-        if again.std(0).all():
-            found.append(float(spearmanr(*again.T).statistic))
-    low, high = np.quantile(found, [0.025, 0.975])
-    return float(spearmanr(*pairs.T).statistic), float(low), float(high), len(pairs)
+        return float("nan"), np.full(draws, np.nan), len(pairs)
+    again = pairs[np.random.default_rng(0).integers(len(pairs), size=(draws, len(pairs)))]
+    return float(_spearman(pairs[None])[0]), _spearman(again), len(pairs)
 
 
-def of_factor_vaes(r: Results, data: str, *path: str) -> Numbers:
-    """A number of each FactorVAE, independent and correlated."""
-    return np.concatenate([r.where(data=data, label=label).values(*path) for label in FACTOR_VAES])
+def _spearman(pairs: Numbers) -> Numbers:
+    """Of each sample of pairs; unknown where one of the two does not vary. [k, n, 2] -> [k]"""
+    ranks = rankdata(pairs, axis=1)
+    ranks -= ranks.mean(1, keepdims=True)
+    x, y = ranks[..., 0], ranks[..., 1]
+    spread = np.sqrt((x**2).sum(1) * (y**2).sum(1))
+    return np.where(spread > 0, (x * y).sum(1) / np.maximum(spread, 1e-12), np.nan)
+
+
+def rank_correlation(translation: Numbers, metric: Numbers, draws: int = 500) -> tuple[float, float, float, int]:
+    """Spearman's correlation of -translation with a metric, its 95 % interval, and the number of models."""
+    rho, found, n = rank_draws(translation, metric, draws)
+    found = found[np.isfinite(found)]
+    low, high = np.quantile(found, [0.025, 0.975]) if len(found) else (np.nan, np.nan)
+    return rho, float(low), float(high), n
+
+
+def of_models(r: Results, data: str, *path: str, labels: Sequence[str] = ()) -> Numbers:
+    """A number of each model of a set, independent and correlated; of some methods only where they are given."""
+    found = [r.where(data=data, label=label).values(*path) for label in labels or r.labels(data=data)]
+    return np.concatenate(found) if found else np.zeros(0)
 
 
 def apart_by_sap(run: Result, least: float = 0.1) -> bool:

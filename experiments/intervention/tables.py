@@ -10,7 +10,7 @@ from unbraid.data.split import correlation
 from unbraid.study.claims import Numbers, Table
 from unbraid.study.reproduce import Results
 
-from .scores import METRICS, SETS, apart_by_sap, drop, main_runs, of_factor_vaes, rank_correlation, score
+from .scores import FACTOR_VAES, METRICS, SETS, apart_by_sap, drop, main_runs, of_models, rank_correlation, score
 from .study import INDEPENDENT, KEPT, LONGER, WEAKER
 
 PAPER: dict[tuple[str, str], tuple[float, ...]] = {  # DCI, SAP, IRS independent, then correlated
@@ -61,7 +61,7 @@ def digits(r: Results) -> Table:
 def agreement(r: Results) -> Table:
     def row(data: str, models: str, part: tuple[str, ...]) -> list[str]:
         def of(*path: str) -> Numbers:
-            return of_factor_vaes(r, data, *path) if models == "FactorVAE" else r.where(data=data).values(*path)
+            return of_models(r, data, *path, labels=FACTOR_VAES if models == "FactorVAE" else ())
 
         found = [rank_correlation(of("translation", *part), of(metric)) for metric in METRICS]
         return [f"{rho:.2f} ({low:.2f} to {high:.2f}), {n} models" for rho, low, high, n in found]

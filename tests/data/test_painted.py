@@ -167,6 +167,18 @@ def test_hues_are_those_of_the_room_and_can_follow_the_digit() -> None:
     assert abs(np.cov(free.T)[0, 1]) < 1e-9, "each test digit has each hue"
 
 
+def test_settings_can_be_chosen_without_the_test_digits() -> None:
+    images, labels, _, _ = digits.load()
+    first = len(images) * 5 // 6
+    table = CMNIST(tuning=True)
+    assert table.test is not None
+    assert (len(table), len(table.test)) == (10 * first, 10 * (len(images) - first))
+    for part, expected in ((table, images[:first]), (table.test, images[first:])):
+        whole = np.stack([part.images(np.arange(10 * i, 10 * i + 10)).max((0, 1)) for i in (0, len(expected) - 1)])
+        assert (np.abs(whole.astype(int) - expected[[0, -1]]) < 3).all()  # every pixel is bright in one of the hues
+    assert (table.test.values(np.arange(0, len(table.test), 10))[:, 0] == labels[first:]).all()
+
+
 def test_too_small_a_picture_is_refused() -> None:
     with pytest.raises(UserError, match="size of colored_mnist must be 28 or more, not 20"):
         ColoredMNIST(size=20)

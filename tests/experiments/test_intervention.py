@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 from experiments.intervention import claims as rules
-from experiments.intervention.claims import best, claims, mixed_share
-from experiments.intervention.scores import METRICS, SETS, SIGMA, apart_by_sap, rank_correlation
+from experiments.intervention.claims import claims, mixed_share
+from experiments.intervention.scores import METRICS, SETS, SIGMA, apart_by_sap, rank_correlation, rank_draws
 from experiments.intervention.study import CORRELATED, INDEPENDENT, METHODS, SEEDS, WEAKER, small, study
-from experiments.intervention.tables import PAPER, robustness, scores, weights
+from experiments.intervention.tables import PAPER, PAPER_DIGITS, robustness, scores, weights
 from PIL import Image
+from scipy.stats import spearmanr
 
 from tests.experiments.toys import EXPERIMENTS, reproduce_here
 from unbraid.data.sets.shapes3d import Shapes3D
@@ -51,14 +52,7 @@ def paper_world() -> list[Result]:
 
 
 def decided(found: list[Result]) -> dict[str, Claim]:
-    return {claim.id: claim for claim in claims(Results(found), {})}
-
-
-def alone(id: str, found: list[Result]) -> Claim:
-    """One claim; that of translation takes long."""
-    r = Results(found)
-    of = {"004-3": rules.comparable, "004-4": rules.of_digits, "004-6": rules.apart, "004-7": best}
-    return of[id](r, {}) if id in of else rules.drops(r, {})[("004-1", "004-2").index(id)]
+    return {claim.id: claim for claim in claims(Results(found))}
 
 
 def test_results_like_the_papers_show_every_claim_and_their_opposite_none() -> None:
@@ -80,18 +74,12 @@ def test_results_like_the_papers_show_every_claim_and_their_opposite_none() -> N
     }
 
 
-def test_digits_that_share_a_feature_or_score_near_zero_show_nothing() -> None:
-    for spoil in ("collapse", "noise", "one factor"):
-        world = paper_world()
-        for run in world:
-            if run.data == "cmnist" and run.label == "intervention":
-                if spoil == "collapse":
-                    run.scores["sap"]["parts"]["best_latent"] = [0, 0]
-                elif spoil == "one factor":
-                    run.scores["sap"]["parts"]["per_factor"] = [0.7, 0.01]
-                else:
-                    run.scores["sap"]["value"] *= 0.1
-        assert alone("004-4", world).verdict == "not shown"
+def test_digits_that_score_near_zero_show_nothing() -> None:
+    world = paper_world()
+    for run in world:
+        if run.data == "cmnist" and run.label == "intervention":
+            run.scores["sap"]["value"] *= 0.1
+    assert decided(world)["004-4"].verdict == "not shown"
 
 
 def test_a_model_that_learned_nothing_loses_nothing_and_shows_nothing() -> None:
@@ -101,17 +89,40 @@ def test_a_model_that_learned_nothing_loses_nothing_and_shows_nothing() -> None:
             for metric in ("dci", "sap", "irs"):
                 run.scores[metric]["value"] = 0.02 + 0.001 * run.seed
             run.scores["dci"]["parts"]["informativeness_per_factor"] = [0.8, 0.05, 0.7]
-    assert {alone(id, world).verdict for id in ("004-1", "004-3", "004-4", "004-6", "004-7")} == {"not shown"}
+    told = decided(world)
+    assert {told[id].verdict for id in ("004-1", "004-3", "004-4", "004-6", "004-7")} == {"not shown"}
 
 
-def test_the_papers_own_table_shows_that_it_is_best_in_almost_all_cases() -> None:
+def papers_table(rng: np.random.Generator, turned: bool) -> list[Result]:
+    """The paper's tables with noise for each run; or with independent and correlated exchanged.
+
+    Eight seeds of ours and FactorVAE 10, five of the others. Figures 3 and 4 have no numbers: translation follows DCI
+    with as much noise, and the mixed share is 0.1 for ours and 0.4 for FactorVAE.
+    """
     found = []
-    for (data, label), values in PAPER.items():
-        for seed in range(3):
-            for correlated, three in ((False, values[:3]), (True, values[3:])):
-                numbers = dict(zip(("dci", "sap", "irs"), (v + 0.001 * seed for v in three), strict=True))
-                found.append(result(label, data, correlated, seed, translation=0.5, **numbers))
-    assert best(Results(found), {}).verdict == "shown"
+    digits = {("cmnist", label): (0.5, pair[0], 0.5, 0.5, pair[1], 0.5) for label, pair in PAPER_DIGITS.items()}
+    for (data, label), values in {**PAPER, **digits}.items():
+        for seed in range(8 if label in ("intervention", "FactorVAE 10") else 5):
+            for correlated, three in ((turned, values[:3]), (not turned, values[3:])):
+                dci, sap, irs = np.array(three) + rng.normal(0, 0.02, 3)
+                difficulty = (1 if turned else -1) * (np.mean(three) + rng.normal(0, 0.02))
+                mixed = (0.4 if label == "intervention" else 0.1) if turned else 0.1 if label == "intervention" else 0.4
+                numbers = {"dci": dci, "sap": sap, "irs": irs, "translation": difficulty}
+                found.append(result(label, data, correlated, seed, mixed=mixed + rng.normal(0, 0.05), **numbers))
+    return found
+
+
+def test_the_papers_own_tables_show_every_claim_and_their_opposite_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rules, "DRAWS", 100)
+    rng, draws = np.random.default_rng(0), 40
+    for turned in (False, True):
+        verdicts = [decided(papers_table(rng, turned)) for _ in range(draws)]
+        for id in verdicts[0]:
+            shown = sum(found[id].verdict == "shown" for found in verdicts)
+            if turned and id != "004-3":  # which asks for no order
+                assert shown <= 0.05 * draws, id
+            elif not turned:
+                assert shown >= 0.8 * draws, (id, shown)
 
 
 def test_a_claim_that_differs_from_seed_to_seed_is_unclear() -> None:
@@ -119,7 +130,7 @@ def test_a_claim_that_differs_from_seed_to_seed_is_unclear() -> None:
     for run in noisy:
         if run.label == "intervention" and run.arguments["correlated"] == CORRELATED:
             run.scores["dci"]["value"] = 0.2 + 0.4 * run.seed
-    assert alone("004-1", noisy).verdict == "unclear"
+    assert decided(noisy)["004-1"].verdict == "unclear"
 
 
 def test_rank_correlation_is_of_less_difficulty_with_higher_scores() -> None:
@@ -131,6 +142,11 @@ def test_rank_correlation_is_of_less_difficulty_with_higher_scores() -> None:
     assert rank_correlation(translation, dci)[0] == pytest.approx(1)
     assert rank_correlation(translation, dci)[3] == 7
     assert np.isnan(rank_correlation(translation[:3], dci[:3])[0])
+    x, y = np.random.default_rng(0).integers(5, size=(2, 12)).astype(float)  # with ties
+    rho, draws, _ = rank_draws(x, y, 3)
+    assert rho == pytest.approx(spearmanr(-x, y).statistic)
+    rows = np.random.default_rng(0).integers(12, size=(3, 12))
+    assert draws == pytest.approx([spearmanr(-x[row], y[row]).statistic for row in rows])
 
 
 def test_the_mixed_share_is_a_half_when_one_latent_serves_both_factors() -> None:
@@ -245,19 +261,22 @@ def edges(d: float) -> list[tuple[str, Edits]]:
         found.append(("004-1", [(data, "intervention", True, m, 0.7 - 0.15 + d) for data in SETS]))
         ours = [(data, "intervention", kind, m, 0.715 / 2 + d) for data in SETS for kind in (False, True)]
         found.append(("004-1", ours))
-        found += [("004-7", [(data, "intervention", True, m, 0.73 - 0.15 - 0.02 + d)]) for data in SETS]
     lost: Edits = [(data, label, True, "dci", start[label] - d) for data, label in vaes]
     found.append(("004-1", [*lost, *((data, "intervention", True, "dci", 0.8) for data in SETS)]))
     for data in SETS:
         found += [("004-2", [(data, label, True, "dci", start[label] - d)]) for label in BASELINES]
-        found.append(("004-3", [(data, "intervention", False, "dci", 0.73 - 0.15 + d)]))
+        found.append(("004-3", [(data, "intervention", False, "dci", 0.73 - 0.2 + d)]))
     rival = ("cmnist", "FactorVAE 10")
     return [
         *found,
         ("004-4", [("cmnist", "intervention", True, "sap", 0.85 * 0.7 + d)]),
-        ("004-4", [("cmnist", "intervention", kind, "sap", 0.2 + d) for kind in (False, True)]),
+        (
+            "004-4",
+            [*(("cmnist", "intervention", kind, "sap", 0.2 + d) for kind in (False, True)), (*rival, True, "sap", 0.1)],
+        ),
         ("004-4", [(*rival, True, "sap", 0.7 * 0.71 - d)]),
         ("004-4", [(*rival, False, "sap", 0.2 + d), (*rival, True, "sap", 0.1)]),
+        ("004-4", [("cmnist", "intervention", k, "sap", 0.31 + d) for k in (False, True)]),
     ]
 
 
@@ -276,7 +295,7 @@ def edited(edits: Edits) -> list[Result]:
 def test_every_margin_of_a_claim_decides_it(inside: tuple[str, Edits], outside: tuple[str, Edits]) -> None:
     """A little inside of its limit the claim is shown, a little outside it is not."""
     for (id, edits), verdict in ((inside, "shown"), (outside, "not shown")):
-        claim = alone(id, edited(edits))
+        claim = decided(edited(edits))[id]
         assert claim.verdict == verdict, claim
 
 
@@ -293,17 +312,17 @@ def test_hues_must_be_told_and_less_mixed_than_by_the_other() -> None:
                             **run.scores["dci"]["parts"],
                             "informativeness_per_factor": told,
                         }
-                assert alone("004-6", world).verdict == verdict
+                assert decided(world)["004-6"].verdict == verdict
         world = edited([])
         for run in world:
             if (run.label, run.data) == ("intervention", "shapes3d"):
                 mixed = 0.4 - d  # as much as FactorVAE mixes
                 matrix = [[1 - mixed, mixed, 0.0], [mixed, 1 - mixed, 0.0], [0.0, 0.0, 1.0]]
                 run.scores["dci"]["parts"] = {**run.scores["dci"]["parts"], "importance": matrix}
-        assert alone("004-6", world).verdict == verdict
+        assert decided(world)["004-6"].verdict == verdict
 
 
-def test_digits_must_be_apart_in_all_runs_and_by_enough() -> None:
+def test_features_are_apart_where_each_factor_has_its_own_by_enough() -> None:
     run = result("intervention", "cmnist", True, 0, dci=0.5, sap=0.4)
     for per_factor, latents, apart in (
         ([0.1, 0.5], [0, 1], True),
@@ -314,19 +333,22 @@ def test_digits_must_be_apart_in_all_runs_and_by_enough() -> None:
     ):
         run.scores["sap"]["parts"] = {"best_latent": latents, "per_factor": per_factor}
         assert apart_by_sap(run) == apart
-    world = paper_world()
-    mixed = [run for run in world if (run.data, run.label, run.seed) == ("cmnist", "intervention", 0)][:1]
-    mixed[0].scores["sap"]["parts"]["best_latent"] = [0, 0]
-    assert alone("004-4", world).verdict == "unclear"  # five of six runs
 
 
 @pytest.mark.parametrize("place", range(6))
 def test_translation_must_agree_with_every_metric_on_every_set(place: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    for low, verdict in ((0.401, "shown"), (0.399, "unclear")):
-        found = [(0.8, low if k == place else 0.6, 0.9, 12) for k in range(6)]
-        agrees = iter(found)
-        monkeypatch.setattr(rules, "rank_correlation", lambda *_, agrees=agrees: next(agrees))
-        assert rules.translation_agrees(Results(paper_world()), {}).verdict == verdict
+    for low, verdict in ((0.201, "shown"), (0.199, "unclear")):
+        draws = [np.linspace(low if k == place else 0.5, 0.9, 1000) for k in range(6)]
+        agrees = iter((0.8, np.concatenate([np.full(60, found[0]), found]), 30) for found in draws)
+        monkeypatch.setattr(rules, "rank_draws", lambda *_, agrees=agrees: next(agrees))
+        assert decided(paper_world())["004-5"].verdict == verdict
+
+
+def test_the_cells_that_are_won_are_counted() -> None:
+    """Ours wins all cells but those of one metric on one set; three of 24 may be lost, six may not."""
+    for lost, verdict in ((1, "shown"), (2, "not shown")):
+        edits: Edits = [("dsprites", "intervention", True, m, 0.1) for m in METRICS[:lost]]
+        assert decided(edited(edits))["004-7"].verdict == verdict
 
 
 def test_a_single_run_without_numbers_decides_nothing() -> None:

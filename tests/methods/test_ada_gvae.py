@@ -7,6 +7,7 @@ import torch
 from tests.toys import Squares
 from unbraid.data.batch import Pairs
 from unbraid.data.samplers import sampler
+from unbraid.maths import gaussian
 from unbraid.methods.ada_gvae import AdaGVAE, average, shared_dims
 
 TABLE = Squares()
@@ -54,6 +55,27 @@ def test_the_dimension_in_which_a_pair_differs_most_is_never_shared() -> None:
     mu, log_var = torch.zeros(2, 5), torch.zeros(2, 5)
     mu[1, 3] = 2.0
     assert shared_dims(mu[:1], log_var[:1], mu[1:], log_var[1:]).tolist() == [[True, True, True, False, True]]
+
+
+def test_a_known_number_of_changes_is_the_number_of_dimensions_that_are_not_shared() -> None:
+    mu, log_var = posteriors()
+    halves = (mu[:3], log_var[:3], mu[3:], log_var[3:])
+    delta = gaussian.kl(*halves)
+    shared = shared_dims(*halves, changed=torch.tensor([1, 3, 4]))
+    assert (~shared).sum(1).tolist() == [1, 3, 4]
+    for row in range(2):
+        assert delta[row][shared[row]].max() < delta[row][~shared[row]].min()
+
+
+def test_known_changes_reach_the_loss() -> None:
+    x = torch.rand(2, 4, *TABLE.shape, generator=torch.Generator().manual_seed(0))
+    batch = Pairs(torch.arange(4), x[0], x[1], torch.tensor([1, 5, 2, 4]), torch.full((4,), -1))
+    found = [
+        float(AdaGVAE(TABLE.spec, latents=6, width=4, known_k=known).losses(batch, 0)["model"].terms["shared"])
+        for known in (False, True)
+    ]
+    assert found[1] == 6 - 3  # three of the six dimensions are changed in the mean
+    assert found[0] != found[1]
 
 
 def test_the_loss_of_a_pair_is_the_mean_over_both_images() -> None:

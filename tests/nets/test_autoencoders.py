@@ -13,7 +13,7 @@ from unbraid.nets import autoencoders as nets
 
 def layers(module: nn.Module) -> list[str]:
     return [
-        f"{type(m).__name__} {m.out_channels} {m.kernel_size[0]}"
+        f"{'Conv2d' if isinstance(m, nn.Conv2d) else 'ConvTranspose2d'} {m.out_channels} {m.kernel_size[0]}"
         for m in module.modules()
         if isinstance(m, nn.Conv2d | nn.ConvTranspose2d)
     ]

@@ -4,8 +4,9 @@
 
 where q~ averages the two posteriors in the dimensions that the pair seems to share: with
 delta_i = KL(q(z_i|x1) || q(z_i|x2)), those with delta_i < (max_j delta_j + min_j delta_j) / 2; there both get the
-mean (mu1 + mu2) / 2 and the variance (sigma1^2 + sigma2^2) / 2. The number of changed factors is not used. A single
-image is encoded without any averaging.
+mean (mu1 + mu2) / 2 and the variance (sigma1^2 + sigma2^2) / 2. With `known_k` the threshold is not needed: of a pair
+that differs in k factors, all dimensions but the k with the largest delta are shared. A single image is encoded without
+any averaging.
 
 Differs from the paper: nothing; delta is the asymmetric KL of the authors' code.
 """
@@ -31,6 +32,7 @@ class AdaGVAE(Method[Pairs]):
 
     Args:
         beta: weight of the KL
+        known_k: it is known in how many factors a pair differs
         latents: number of dimensions of the code
         net: networks of encoder and decoder
         width: channels of the first convolution
@@ -45,6 +47,7 @@ class AdaGVAE(Method[Pairs]):
         spec: Spec,
         *,
         beta: Weight = 1.0,
+        known_k: bool = False,
         latents: Size = 10,
         net: Literal["conv", "mlp", "dense", "contrast"] = "conv",
         width: Size = 32,
@@ -54,7 +57,7 @@ class AdaGVAE(Method[Pairs]):
         lr: Rate = 1e-4,
     ) -> None:
         super().__init__(spec, lr=lr)
-        self.beta = beta
+        self.beta, self.known_k = beta, known_k
         self.encoder = nets.encoder(net, spec.shape, 2 * latents, width=width)
         self.decoder = nets.decoder(
             net, spec.shape, latents, width=width, likelihood=likelihood, sigma=sigma, learn_sigma=learn_sigma
@@ -63,7 +66,7 @@ class AdaGVAE(Method[Pairs]):
     def losses(self, batch: Pairs, step: int) -> dict[str, Loss]:
         x = torch.cat([batch.x1, batch.x2])  # [2 b, c, h, w]
         mu, log_var = self.encoder(x).chunk(2, -1)  # [2 b, k]
-        shared = shared_dims(*_halves(mu, log_var))  # [b, k]
+        shared = shared_dims(*_halves(mu, log_var), changed=batch.k if self.known_k else None)  # [b, k]
         mu, log_var = average(mu, log_var, shared)
         z = gaussian.sample(mu, log_var)
         rec = self.decoder.nll(z, x).mean()
@@ -71,9 +74,14 @@ class AdaGVAE(Method[Pairs]):
         return {"model": minimise(rec + self.beta * kl, rec=rec, kl=kl, shared=shared.float().sum(-1).mean())}
 
 
-def shared_dims(mu1: Tensor, log_var1: Tensor, mu2: Tensor, log_var2: Tensor) -> Tensor:
-    """The dimensions that a pair seems to share. [b, k] -> bool [b, k]"""
+def shared_dims(
+    mu1: Tensor, log_var1: Tensor, mu2: Tensor, log_var2: Tensor, changed: Tensor | None = None
+) -> Tensor:
+    """The dimensions that a pair seems to share, all but `changed` [b] where that is known. [b, k] -> bool [b, k]"""
     delta = gaussian.kl(mu1, log_var1, mu2, log_var2).detach()
+    if changed is not None:
+        places = delta.argsort(-1, descending=True).argsort(-1)  # 0 where the pair differs most
+        return places >= changed[:, None]
     threshold = (delta.amax(-1, keepdim=True) + delta.amin(-1, keepdim=True)) / 2
     return delta < threshold
 

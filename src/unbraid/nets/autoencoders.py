@@ -11,6 +11,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from unbraid.errors import UserError, unknown
+from unbraid.nets.image_layers import DoublingConv, HalvingConv
 from unbraid.nets.layers import Shape, channels_last, dense, group_norm, halvings
 
 LIKELIHOODS = ("bernoulli", "gaussian")
@@ -75,7 +76,7 @@ def decoder(
         layers += [nn.Unflatten(1, (top, side, side))]
         outputs = [*channels[-2::-1], shape[0]]
         for before, after in zip([top, *outputs], outputs, strict=False):
-            layers += [nn.ConvTranspose2d(before, after, 4, 2, 1), nn.ReLU()]
+            layers += [DoublingConv(before, after), nn.ReLU()]
         return ending(channels_last(nn.Sequential(*layers[:-1])))
     if net == "mlp":
         layers = [*dense(inputs, 1200, 1200, math.prod(shape)), nn.Unflatten(1, shape)]
@@ -158,7 +159,7 @@ class Decoder(nn.Module):
 
 def _down(before: int, after: int, depth: int) -> nn.Module:
     """Halves the image; 4x4 kernels in the first two layers and 2x2 in the others, as in the paper."""
-    return nn.Conv2d(before, after, 4, 2, 1) if depth < 2 else nn.Conv2d(before, after, 2, 2)
+    return HalvingConv(before, after) if depth < 2 else nn.Conv2d(before, after, 2, 2)
 
 
 def _for_features(net: str, shape: Shape) -> str:

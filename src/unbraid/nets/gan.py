@@ -6,6 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from unbraid.errors import UserError
+from unbraid.nets.image_layers import DoublingConv, HalvingConv
 from unbraid.nets.layers import Shape, halvings
 from unbraid.nets.normalisation import BatchNorm, spectral
 
@@ -23,7 +24,7 @@ class Generator(nn.Module):
         layers += [nn.Unflatten(1, (top, side, side))]
         outputs = [*channels[-2::-1], shape[0]]
         for before, after in zip([top, *outputs], outputs, strict=False):
-            layers += [nn.ConvTranspose2d(before, after, 4, 2, 1), BatchNorm(after), nn.ReLU()]
+            layers += [DoublingConv(before, after), BatchNorm(after), nn.ReLU()]
         self.net = nn.Sequential(*layers[:-2], nn.Sigmoid())
 
     def forward(self, z: Tensor) -> Tensor:
@@ -68,6 +69,6 @@ def image_features(shape: Shape, width: int) -> nn.Sequential:
     channels, side = halvings(shape, width)
     layers: list[nn.Module] = []
     for before, after in zip([shape[0], *channels], channels, strict=False):
-        layers += [spectral(nn.Conv2d(before, after, 4, 2, 1)), nn.LeakyReLU(0.2)]
+        layers += [spectral(HalvingConv(before, after)), nn.LeakyReLU(0.2)]
     layers += [nn.Flatten(), spectral(nn.Linear(channels[-1] * side**2, 4 * width)), nn.LeakyReLU(0.2)]
     return nn.Sequential(*layers)

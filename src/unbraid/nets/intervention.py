@@ -12,6 +12,7 @@ from itertools import pairwise
 from torch import nn
 
 from unbraid.nets.autoencoders import Decoder
+from unbraid.nets.image_layers import DoublingConv, HalvingConv
 from unbraid.nets.layers import Shape, channels_last, halvings, he_normal
 
 
@@ -33,7 +34,7 @@ def decoder(shape: Shape, inputs: int, *, width: int) -> Decoder:
     layers += [nn.Linear(inputs, top * side**2), nn.ReLU(), nn.Unflatten(1, (top, side, side))]
     sizes = [*channels[::-1], shape[0]] if side == 4 else [width, *channels[-2::-1], shape[0]]
     for before, after in pairwise(sizes):
-        layers += [nn.ConvTranspose2d(before, after, 4, 2, 1), nn.ReLU()]
+        layers += [DoublingConv(before, after), nn.ReLU()]
     return Decoder(channels_last(_keep_scale(nn.Sequential(*layers[:-1]))), "bernoulli")
 
 
@@ -63,7 +64,7 @@ def _down(shape: Shape, width: int, leak: float) -> tuple[list[nn.Module], int, 
     channels, side = halvings(shape, width)
     layers: list[nn.Module] = []
     for before, after in zip([shape[0], *channels], channels, strict=False):
-        layers += [nn.Conv2d(before, after, 4, 2, 1), nn.LeakyReLU(leak)]
+        layers += [HalvingConv(before, after), nn.LeakyReLU(leak)]
     if side != 4:
         layers += [nn.Conv2d(channels[-1], channels[-1], 3, 1, 1), nn.LeakyReLU(leak)]
     return [*layers, nn.Flatten()], channels[-1] * side**2, (4 if side == 4 else 2) * width

@@ -6,7 +6,8 @@ import torch
 from torch import Tensor, nn
 
 from unbraid.errors import UserError
-from unbraid.nets.layers import Shape
+from unbraid.nets.image_layers import DoublingConv, HalvingConv
+from unbraid.nets.layers import Shape, channels_last
 
 EDGE = 0.001  # pixels are kept this far from 0 and 1, where their logits are infinite
 
@@ -24,12 +25,12 @@ class Translator(nn.Module):
             raise UserError(f"a translator needs images with sides divisible by 4, not {shape[1]}x{shape[2]}")
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(0)
-            down = [nn.Conv2d(shape[0], width, 4, 2, 1), nn.ReLU(), nn.Conv2d(width, 2 * width, 4, 2, 1), nn.ReLU()]
-            up = [nn.ConvTranspose2d(2 * width, width, 4, 2, 1), nn.ReLU()]
-            last = nn.ConvTranspose2d(width, shape[0], 4, 2, 1)
+            down = [HalvingConv(shape[0], width), nn.ReLU(), HalvingConv(width, 2 * width), nn.ReLU()]
+            up = [DoublingConv(2 * width, width), nn.ReLU()]
+            last = DoublingConv(width, shape[0])
         for parameter in last.parameters():
             nn.init.zeros_(parameter)
-        self.net = nn.Sequential(*down, *up, last)
+        self.net = channels_last(nn.Sequential(*down, *up, last))
 
     def forward(self, u: Tensor) -> Tensor:
         """[b, c, h, w] -> [b, c, h, w]"""

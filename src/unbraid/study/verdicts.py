@@ -119,7 +119,8 @@ def bootstrapped(what: str, draws: NDArray[np.float64], value: float) -> Margin:
 
 def best_in_the_mean(values: Mapping[str, Numbers]) -> str:
     """The baseline to compare with: the best in the mean over seeds, never the best of each seed."""
-    return max(values, key=lambda name: float(np.nanmean(values[name])))
+    means = {name: found[np.isfinite(found)].mean() for name, found in values.items() if np.isfinite(found).any()}
+    return max(means or values, key=lambda name: float(means.get(name, 0)))
 
 
 def decide(margins: Sequence[Margin]) -> tuple[Verdict, Margin]:

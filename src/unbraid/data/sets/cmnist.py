@@ -25,6 +25,8 @@ class CMNIST(PaintedDigits):
         correlated: sigma of p(colour, digit) ~ exp(-(colour - digit)^2 / 2 sigma^2), both in [0, 1]; 0: every hue
         train_rows: number of training rows if hue and digit are correlated
         draw: seed of the rows that are drawn
+        tuning: the last sixth of the training digits are the `test`, so that settings are chosen without a look at
+            the test digits
     """
 
     name = "cmnist"
@@ -41,9 +43,13 @@ class CMNIST(PaintedDigits):
         correlated: Weight = 0.0,
         train_rows: Size = 60_000,
         draw: Count = 0,
+        tuning: bool = False,
     ) -> None:
         self.shape = (3, size, size)
         images, self.labels, more, their_labels = digits.load()
+        if tuning:
+            images, more = np.split(images, [len(images) * 5 // 6])
+            self.labels, their_labels = np.split(self.labels, [len(images)])
         self.digits, self.choices = centred(images, size), (np.arange(10),)
         self.test = self.using(centred(more, size), their_labels, self.choices)
         if correlated:
