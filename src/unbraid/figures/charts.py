@@ -44,7 +44,11 @@ def written(value: float) -> str:
 def curves(runs: Mapping[str, History]) -> list[Chart]:
     """A chart for each loss term, with a line for each run that has it."""
     names = dict.fromkeys(name for rows in runs.values() for row in rows for name in row if name != "step")
-    return [curve(name, {run: _points(rows, name) for run, rows in runs.items()}) for name in names]
+    drawn = []
+    for name in names:
+        lines = {run: points for run, rows in runs.items() if len(points := _points(rows, name))}
+        drawn += [curve(name, lines)] if lines else []
+    return drawn
 
 
 def together(rows: History, names: Sequence[str]) -> Chart:
@@ -132,10 +136,9 @@ def _violin(on: Axis, values: Floats) -> str:
 
 def _points(rows: History, name: str) -> Floats:
     """Steps and values [n, 2], thinned out where there are many."""
-    points = np.array([(row["step"], row[name]) for row in rows if name in row and math.isfinite(row[name])], float)
-    if len(points) <= POINTS:
-        return points.reshape(-1, 2)
-    return points[np.unique(np.linspace(0, len(points) - 1, POINTS).round().astype(int))]
+    pairs = [(row["step"], row[name]) for row in rows if name in row and math.isfinite(row[name])]
+    kept = np.unique(np.linspace(0, len(pairs) - 1, min(len(pairs), POINTS)).round().astype(int))
+    return np.array([pairs[place] for place in kept], dtype=np.float64).reshape(-1, 2)
 
 
 def _values_axis(lines: Sequence[Floats]) -> tuple[Axis, str]:

@@ -74,9 +74,7 @@ class AdaGVAE(Method[Pairs]):
         return {"model": minimise(rec + self.beta * kl, rec=rec, kl=kl, shared=shared.float().sum(-1).mean())}
 
 
-def shared_dims(
-    mu1: Tensor, log_var1: Tensor, mu2: Tensor, log_var2: Tensor, changed: Tensor | None = None
-) -> Tensor:
+def shared_dims(mu1: Tensor, log_var1: Tensor, mu2: Tensor, log_var2: Tensor, changed: Tensor | None = None) -> Tensor:
     """The dimensions that a pair seems to share, all but `changed` [b] where that is known. [b, k] -> bool [b, k]"""
     delta = gaussian.kl(mu1, log_var1, mu2, log_var2).detach()
     if changed is not None:

@@ -130,7 +130,7 @@ def _trends(means: pd.DataFrame) -> list[Part]:
     """A chart for each data set and each representation, a line for each objective."""
     colours = {name: colour for colour, name in enumerate(sorted(means["objective"].unique()))}
     drawn: list[Part] = []
-    for (data, which), part in means.groupby(["data", "which"]):
+    for (data, which), part in means[np.isfinite(means["mean"])].groupby(["data", "which"]):
         lines, names = {}, list[str]()
         for objective, each in part.groupby("objective"):
             rows = each.sort_values("strength")
