@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from tests.reports.test_unusual import leave
 from unbraid.reports.cautions import cautions, explained, fault, still_falling
@@ -38,7 +39,7 @@ def test_each_score_knows_its_direction_and_says_when_it_is_bad(name: str, found
     assert fault(name, found) == told
 
 
-def history(loss: np.ndarray) -> list[dict[str, float]]:  # type: ignore[type-arg]
+def history(loss: NDArray[np.float64]) -> list[dict[str, float]]:
     return [{"step": float(i), "loss": float(value)} for i, value in enumerate(loss, 1)]
 
 

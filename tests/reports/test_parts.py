@@ -6,9 +6,10 @@ import re
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from unbraid.figures import charts
-from unbraid.figures.parts import Cell, HeatMap, Table
+from unbraid.figures.parts import Cell, Chart, HeatMap, Table
 from unbraid.reports.render import marked
 
 
@@ -37,7 +38,7 @@ def test_a_curve_goes_through_its_points() -> None:
 def test_the_axis_is_logarithmic_where_early_steps_would_hide_the_rest() -> None:
     steps = np.arange(1, 101)
 
-    def chart(values: np.ndarray) -> charts.Chart:  # type: ignore[type-arg]
+    def chart(values: NDArray[np.float64]) -> Chart:
         return charts.curves({"": [{"step": float(s), "x": float(v)} for s, v in zip(steps, values, strict=True)]})[0]
 
     falls = chart(1000 * np.exp(-steps / 5.0) + 1 + 0.1 * np.sin(steps))

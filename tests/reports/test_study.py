@@ -65,7 +65,7 @@ class Balanced(HTMLParser):
         self.open: list[str] = []
 
     def handle_starttag(self, tag: str, attrs: Any) -> None:
-        if tag not in ("meta", "br", "img"):
+        if tag not in ("meta", "br", "img", "wbr"):
             self.open.append(tag)
 
     def handle_endtag(self, tag: str) -> None:
