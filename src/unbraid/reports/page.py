@@ -10,7 +10,7 @@ from unbraid import catalogue
 from unbraid.codes import Codes, read_codes
 from unbraid.errors import UserError
 from unbraid.figures import charts, pictures
-from unbraid.figures.parts import Cell, Charts, Code, Folded, Note, Section, Strips, Table
+from unbraid.figures.parts import Cell, Charts, Code, Folded, Note, Part, Section, Strips, Table
 from unbraid.metrics.suite import Tell, silent
 from unbraid.problems import PROBLEMS, problems_of
 from unbraid.problems.contract import Page
@@ -207,7 +207,7 @@ def _details(run: Run) -> Section:
     arguments = {**plan.arguments, **plan.data_arguments, **plan.sampling}
     rows = [[name, "" if value is None else str(value)] for name, value in arguments.items()]
     made = ", ".join(f"{name} {version}" for name, version in config.get("versions", {}).items())
-    again = [Note("To repeat it:"), Code(plan.command)]
+    again: list[Part] = [Note("To repeat it:"), Code(plan.command)]
     if not plan.repeated:
         again = [Note("It was given arrays or modules, and is repeated from Python.")]
     table = Table(["argument", "value"], rows)

@@ -66,7 +66,7 @@ def _best(evidence: Measured, folder: Path) -> list[Section]:
     tables: list[Part] = []
     for data, part in evidence.parts():
         ordered = part.dropna(subset=[by]).sort_values(by, ascending=aim_of(by).best != "high")
-        rows = [
+        rows: list[list[str | Cell]] = [
             [
                 Cell(str(row["run"]), link=link_to(folder, str(row["run"]))),
                 str(row["objective"]),
