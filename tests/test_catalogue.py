@@ -27,7 +27,8 @@ def test_what_is_read_from_the_source_is_what_the_signature_says(kind: str) -> N
 def test_nothing_that_is_no_entry_is_listed() -> None:
     assert {"vae", "beta_vae", "factor_vae", "ada_gvae"} <= set(catalogue.entries("methods"))
     assert "contract" not in catalogue.entries("methods")
-    assert {"batch", "table", "sample", "split"}.isdisjoint(catalogue.entries("data"))
+    assert {"batch", "sample", "split", "arrays"}.isdisjoint(catalogue.entries("data"))
+    assert {entry.folder for entry in catalogue.entries("data").values()} == {"data/sets"}
     assert {"contract", "suite"}.isdisjoint(catalogue.entries("metrics"))
 
 

@@ -12,7 +12,6 @@ import torch
 from PIL import Image
 
 import unbraid
-from unbraid import model as module
 from unbraid.data.samples import SampleError
 from unbraid.errors import UserError
 from unbraid.maths import gaussian
@@ -43,7 +42,7 @@ def test_codes_are_those_of_the_method_whatever_the_batches(images: Model, monke
     x = torch.from_numpy(IMAGES / 255).float()[:, None]
     with torch.no_grad():
         wanted = images.method.encode(x)["z"].numpy()
-    monkeypatch.setattr(module, "BATCH", 7)
+    monkeypatch.setattr(images, "batch", 7)
     for given in (IMAGES, IMAGES[..., None], IMAGES / 255, [Image.fromarray(image) for image in IMAGES]):
         found = images.encode(given)["z"]
         assert isinstance(found, np.ndarray)

@@ -21,4 +21,5 @@ def test_the_page_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         exec(compile(re.sub(r"steps=\d+", "steps=2", block), str(PAGE), "exec"), shared)
     assert shared["codes"].shape == (60, 2)
     assert np.isfinite(shared["best"].loss)
+    assert shared["z"].shape == (3, 10)
     assert shared["again"].shape == (200, 32, 32, 3)

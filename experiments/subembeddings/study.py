@@ -14,15 +14,15 @@ from unbraid.study.plan import Point
 
 needs = ("mnist", "cifar10|cifar10-images.zip")
 
-STEPS, BATCH, WIDTH, DECAY, BRIGHTNESS = 2500, 128, 24, 0.3, 0.6
+STEPS, BATCH, WIDTH, DECAY, BRIGHTNESS = 3000, 128, 16, 0.3, 0.45
 WAIT = 4  # a regulariser has weight 0 for the first quarter of the steps and grows over the second
 SEEDS, MAIN_SEEDS, MORE_SEEDS = range(11, 16), range(11, 19), range(11, 21)
 CEILING_ROWS, CEILING_STEPS = 10_000, 7800  # about 100 epochs
-CURVE, CEILING_CURVE = (625, 1250, 5000), (1950, 3900, 15_600)
+CURVE, CEILING_CURVE = (750, 1500, 6000), (1950, 3900, 15_600)
 RESNET_STEPS, RESNET_BATCH, RESNET_ROWS = 200, 32, 500
 TEST_ROWS = 5000
 
-VIEWS: Point = {"least_crop": 0.6, "flip": True, "colour": 0.5}
+VIEWS: Point = {"least_crop": 0.85, "flip": True, "colour": 0.2}
 OF_PLACES: Point = {**VIEWS, "flip": False}  # mirrored, a digit is at another of the eight locations
 DATA: Point = {"data": "mnist_stl10", "backgrounds": "cifar10", "brightness": BRIGHTNESS, "decay": DECAY}
 ONE_STRENGTH = ("infomin", "orthogonality", "permuted_orthogonality", "hessian")

@@ -2,10 +2,11 @@
 
 In the file: codes_<block> [n, d]; kl_<block> [d], mean KL to the prior in nats, and scale_<block> [n, d], standard
 deviations, where the code is Gaussian; units_<block> [d], the feature that each latent belongs to, where features have
-several dimensions; factors [n, k], factor_names [k], kinds (names of factors without order), rows [n]. Where there are
-classes: label and groups (names of factors), predicted [n] if the method classifies. Where views share factors: shared
-(their names). Of a target with a background also background_rows [m], background_<block> [m, d] and
-background_scale_<block>. The rest was added by a kind of problem (problems/).
+several dimensions; factors [n, k], factor_names [k], kinds (names of factors without order), rows [n]. Of samples that
+are features and not images: feature_names [d]. Where there are classes: label and groups (names of factors),
+predicted [n] if the method classifies. Where views share factors: shared (their names). Of a target with a background
+also background_rows [m], background_<block> [m, d] and background_scale_<block>. The rest was added by a kind of
+problem (problems/).
 """
 
 from __future__ import annotations
@@ -62,6 +63,7 @@ class Codes:
     groups: tuple[str, ...] = ()  # factors that make groups with the class
     shared: tuple[str, ...] = ()  # factors that two views share
     kinds: tuple[str, ...] = ()  # factors whose values have no order
+    features: tuple[str, ...] = ()  # names of the features that the samples have; empty where they are images
     predicted: NDArray[Any] | None = None  # [n] classes by the method's own classifier
     background: Codes | None = None
     extra: Arrays = field(default_factory=dict)  # what a kind of problem adds
@@ -100,6 +102,8 @@ class Codes:
         found |= {"factors": self.factors, "factor_names": np.array(self.factor_names, dtype=str), "rows": self.rows}
         if self.kinds:
             found["kinds"] = np.array(self.kinds, dtype=str)
+        if self.features:
+            found["feature_names"] = np.array(self.features, dtype=str)
         if self.label is not None:
             found |= {"label": np.array(self.label), "groups": np.array(self.groups, dtype=str)}
         if self.shared:
@@ -136,6 +140,7 @@ class Codes:
             factors=factors,
             factor_names=_names(rest.pop("factor_names", ())),
             kinds=kinds,
+            features=_names(rest.pop("feature_names", ())),
             label=str(label) if label is not None and str(label) else None,
             groups=groups,
             shared=shared,

@@ -45,6 +45,7 @@ def encode_rows(method: Method[Any], table: Table, rows: Rows) -> Codes:
         factors=table.values(rows),
         factor_names=tuple(factor.name for factor in table.factors),
         kinds=table.kinds,
+        features=table.scaling.labels if table.scaling else (),
         label=table.label,
         groups=table.groups if table.label else (),
         shared=table.shared,

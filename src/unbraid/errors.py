@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from difflib import get_close_matches
 
+MOST = 100  # names that are listed
+
 
 class UserError(Exception):
     """Something is wrong with what was asked for; the message says what, and what to do about it."""
@@ -14,5 +16,6 @@ def unknown(kind: str, name: object, known: Iterable[str]) -> UserError:
     """A name that does not exist, with the nearest one that does."""
     names = sorted(set(known))
     close = get_close_matches(str(name), names, n=1, cutoff=0.6)
-    hint = f"did you mean '{close[0]}'?" if close else f"there are: {', '.join(names) or 'none'}"
+    shown = names if len(names) <= MOST else [*names[:MOST], f"and {len(names) - MOST:,} more"]
+    hint = f"did you mean '{close[0]}'?" if close else f"there are: {', '.join(shown) or 'none'}"
     return UserError(f"no {kind} is called '{name}': {hint}")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from unbraid import catalogue
-from unbraid.codes import FILE, Codes, read_codes
+from unbraid.codes import FILE, Block, Codes, read_codes
 from unbraid.errors import UserError
 from unbraid.metrics.contract import Score
 from unbraid.metrics.suite import DEFAULT, Tell, available, metric_function, needs_factors, silent
@@ -24,6 +24,7 @@ if TYPE_CHECKING:  # scores of codes need no torch
     from unbraid.data.table import Table
     from unbraid.methods.contract import Method
 
+TABLES = (".csv", ".tsv", ".parquet", ".h5ad")  # files with named columns
 POINTS = 10_000  # rows encoded unless another number is asked for
 
 
@@ -98,7 +99,7 @@ def score(
 
         return load_method(run.path, trust=trust or run.trusted), load_table(run, trust=trust)
 
-    _warn_if_unfinished(run)
+    warn_if_unfinished(run)
     of_model = metrics is not None and set(metrics) <= set(catalogue.of_models())
     codes = None if of_model else read_codes(run)
     scores = _scores(codes, metrics, options, seed=seed, block=block, loaded=loaded, where=str(run.path), tell=tell)
@@ -113,20 +114,57 @@ def score_file(
     metrics: Sequence[str] | None = None,
     seed: int = 0,
     options: Options | None = None,
+    codes: Sequence[str] | None = None,
+    factors: Sequence[str] | None = None,
 ) -> dict[str, Score]:
-    """Scores an npz file with the arrays `codes` [n, d] (or `codes_<block>`) and `factors` [n, k].
+    """Scores columns of a csv, tsv, parquet or h5ad file, or an npz file with the arrays `codes` [n, d] (or
+    `codes_<block>`) and `factors` [n, k].
 
     Args:
         block: of the code; the first unless given
         metrics: their names; unless given, the default suite and all scores of the file's kinds of problem
         seed: of whatever the metrics draw
         options: keyword arguments of a metric, by its name
+        codes: columns with the codes, by name or as patterns such as 'z*'
+        factors: columns with the factors
     """
+    if codes or factors or Path(path).suffix.lower() in TABLES:
+        columns = _from_columns(str(path), codes or (), factors or ())
+        return _scores(columns, metrics, options, seed=seed, block=block, loaded=None, where=str(path))
     arrays = read_arrays(Path(path))
-    codes = Codes.from_arrays(arrays, str(path))
+    found = Codes.from_arrays(arrays, str(path))
     if "factors" not in arrays:
         raise UserError(f"{path} has no array 'factors' [n, k]: there is nothing to score the codes against")
-    return _scores(codes, metrics, options, seed=seed, block=block, loaded=None, where=str(path))
+    return _scores(found, metrics, options, seed=seed, block=block, loaded=None, where=str(path))
+
+
+def _from_columns(path: str, codes: Sequence[str], factors: Sequence[str]) -> Codes:
+    """Columns of a table as codes and factors; text stands for kinds."""
+    from unbraid.data.io.table_files import read_columns
+
+    if not codes or not factors:
+        raise UserError(
+            f"say which columns of {path} are codes and which are factors, as in --codes 'z*' --factors shape,scale"
+        )
+    stored = read_columns(path, codes, factors)
+    assert stored.known is not None
+    columns, kinds = [], []
+    for name in factors:
+        column = stored.known[name]
+        if column.isna().any():
+            raise UserError(f"the factor '{name}' of {path} has no value in row {int(column.isna().argmax())}")
+        values = np.asarray(column)
+        if values.dtype.kind not in "iufb":
+            values = np.unique(values.astype(str), return_inverse=True)[1]
+            kinds.append(name)
+        columns.append(values)
+    return Codes(
+        {"": Block(stored.features)},
+        np.arange(len(columns[0])),
+        np.stack(columns, 1),
+        tuple(factors),
+        kinds=tuple(kinds),
+    )
 
 
 def complete(
@@ -149,7 +187,7 @@ def complete(
         metrics: the scores to take, in place of all
         tell: is told what is done next
     """
-    _warn_if_unfinished(run)
+    warn_if_unfinished(run)
     before = len(read_codes(run).rows) if (run.path / FILE).exists() else None
     if before is None or image is not None or points is not None:
         method, table = loaded()
@@ -196,7 +234,7 @@ def evaluate(
     return {"quantities": quantities} | ({"measures": measures} if measures else {})
 
 
-def _warn_if_unfinished(run: Run) -> None:
+def warn_if_unfinished(run: Run) -> None:
     if not run.finished:
         what = f"the training of {run.path} has not reached its {run.plan.steps:,} steps"
         again = f"'{run.plan.command}'" if run.plan.repeated else "the same call of fit"

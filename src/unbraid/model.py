@@ -7,6 +7,7 @@
     classify(x)      samples -> the number of their class, [n], where the method has a classifier
     elbo(x)          samples -> the evidence lower bound of each in nats, [n], where the method has one
     squared_error(x) samples -> the mean squared error of each reconstruction, [n]
+    effects(x)       features -> a table of what moving each latent does to each of them, in their own units
 
 Samples are anything that data/samples.py reads: they are checked, taken in batches and without gradients. What goes in
 as a tensor comes out as a tensor on its device; all else comes out as numpy arrays, reconstructed frames as frames.
@@ -16,23 +17,28 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from unbraid import machine
 from unbraid.data.features import Scaling
 from unbraid.data.samples import SampleError, Samples, as_given, expect, read, to_array
-from unbraid.errors import UserError
+from unbraid.effects import effect_table, effects
+from unbraid.errors import UserError, unknown
 from unbraid.maths import gaussian
 from unbraid.methods.contract import Method
 from unbraid.metrics.model.quantities import image_nll, likelihood_of
 from unbraid.train.load import load_method, load_scaling
 from unbraid.train.run import Run
 
-BATCH = 256
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+BATCH = 128  # larger ones are slower on a processor: the system clears the memory of each layer anew
 
 
 class Model:
@@ -42,11 +48,14 @@ class Model:
         method: the trained method
         scaling: of features; None where it was trained on images
         run: its directory, where it has one
+
+    `batch` is the number of samples that go through the networks at once, and may be set.
     """
 
     def __init__(self, method: Method[Any], scaling: Scaling | None = None, run: Run | None = None) -> None:
         self.method, self.scaling, self.run = method.eval(), scaling, run
-        self.shape, self.arguments = method.spec.shape, method.arguments
+        self.shape, self.arguments, self.batch = method.spec.shape, method.arguments, BATCH
+        machine.prepare_memory()
         with torch.no_grad():
             codes = method.encode(torch.zeros(1, *self.shape, device=self.device))
         self.blocks = {block: int(code.shape[1]) for block, code in codes.items()}
@@ -65,11 +74,15 @@ class Model:
         """The names of the columns that `transform` gives: z0, z1, ..."""
         return [f"{block}{i}" for block, width in self.blocks.items() for i in range(width)]
 
-    def read(self, x: Any) -> Samples:
-        """Samples, refused where they do not fit the model."""
-        samples = read(x)
+    def read(self, x: Any, what: str = "X") -> Samples:
+        """Samples, refused where they do not fit the model.
+
+        Args:
+            what: their name in messages
+        """
+        samples = read(x, what)
         names = self.scaling.names if self.scaling else ()
-        expect(samples, self.shape, features=self.scaling is not None, columns=names)
+        expect(samples, self.shape, features=self.scaling is not None, columns=names, what=what)
         return samples
 
     def encode(self, x: Any) -> dict[str, Any]:
@@ -89,7 +102,7 @@ class Model:
         if not self.method.has_decoder:
             raise UserError(f"{self._name} has no decoder: it cannot draw codes")
         joined = self._codes(codes)
-        parts = [self._draw(self._split(joined[i : i + BATCH])) for i in range(0, len(joined), BATCH)]
+        parts = [self._draw(self._split(joined[i : i + self.batch])) for i in range(0, len(joined), self.batch)]
         found = self._unscaled(_joined(parts))
         first = next(iter(codes.values())) if isinstance(codes, Mapping) else codes
         return as_given(found, first if isinstance(first, Tensor) else None, ())
@@ -120,6 +133,27 @@ class Model:
             return (self._draw(self.method.encode(batch)) - batch).square().flatten(1).mean(1)
 
         return _joined(self._each(self.read(x), error)).astype(np.float64)
+
+    def effects(self, x: Any, *, block: str | None = None) -> DataFrame:
+        """Which features each latent moves, by how much, and how sure that is: see effects.py.
+
+        A row for each latent and feature: latent, feature, effect, low, high (in the units of the feature),
+        standardised (the effect in standard deviations of the feature). The largest effects of a latent come first.
+
+        Args:
+            x: the samples whose codes are moved, and over which the mean is taken
+            block: whose latents are moved; all of them unless given
+        """
+        if self.scaling is None:
+            raise UserError("effects are changes of features, and this model was trained on images: draw traversals")
+        if not self.method.has_decoder:
+            raise UserError(f"{self._name} has no decoder: what a latent moves cannot be drawn")
+        if block is not None and block not in self.blocks:
+            raise unknown(f"block of {self._name}", block, self.blocks)
+        parts = self._each(self.read(x), self.method.encode)
+        codes = {name: torch.cat([part[name] for part in parts]) for name in self.blocks}
+        found = {name: effects(self.method, codes, name, self.scaling) for name in ([block] if block else self.blocks)}
+        return effect_table(found, self.scaling.labels, self.scaling.spread)
 
     def elbo(self, x: Any, *, seed: int = 0) -> NDArray[np.float64]:
         """The evidence lower bound of each sample in nats, [n]: log p(x|z) - KL(q(z|x) || p(z)), with one z for each.
@@ -158,8 +192,8 @@ class Model:
     def _each(self, samples: Samples, use: Callable[[Tensor], Any]) -> list[Any]:
         """What a function gives of each batch, as the method sees it: floats in [0, 1] on its device."""
         found = []
-        for start in range(0, len(samples), BATCH):
-            batch = samples.batch(slice(start, start + BATCH))
+        for start in range(0, len(samples), self.batch):
+            batch = samples.batch(slice(start, start + self.batch))
             x = torch.from_numpy(self.scaling.apply(batch) if self.scaling else batch).to(self.device)
             found.append(use(x.float().div_(255) if x.dtype == torch.uint8 else x))
         return found

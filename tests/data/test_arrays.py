@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -193,6 +194,29 @@ def test_a_torch_data_set_of_tensors_without_labels() -> None:
     table = unbraid.from_torch(TensorDataset(floats))
     assert table.gives == ("Images",)
     np.testing.assert_array_equal(table.images(np.array([39, 2])), floats[[39, 2]].numpy())
+
+
+def test_a_torch_data_set_that_shrinks_while_it_is_used(tmp_path: Path) -> None:
+    dataset = Shrinking()
+    table = unbraid.from_torch(dataset)
+    method = unbraid.build("vae", table, width=2, latents=2)
+    dataset.items = 60
+    with pytest.raises(UserError, match=r"says that it has 60 items, and has no item \d+"):
+        unbraid.fit(method, table, steps=50, out=str(tmp_path), show=False)
+
+
+class Shrinking(Dataset[Any]):
+    """Of 100 items, which are not all read at the start."""
+
+    items = 100
+
+    def __len__(self) -> int:
+        return self.items
+
+    def __getitem__(self, i: int) -> Any:
+        if i >= self.items:
+            raise IndexError(i)
+        return IMAGES[i % 24]
 
 
 class Endless(IterableDataset[Any]):

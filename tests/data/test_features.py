@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from unbraid.data.arrays import ArrayTable
 from unbraid.data.batch import Images, TargetBackground
-from unbraid.data.features import FeatureTable
 from unbraid.data.samplers import sampler
 from unbraid.data.sets.two_folders import TwoFolders
 from unbraid.errors import UserError
@@ -28,7 +28,7 @@ def test_each_feature_is_standardised_over_both_sets_together(tmp_path: Path) ->
     both = np.concatenate([target, background])
     table = tables(tmp_path, target=target, background=background)
     assert table.shape == (1, 1, 3)
-    assert isinstance(table.background, FeatureTable)
+    assert isinstance(table.background, ArrayTable)
     x = np.concatenate([table.images(np.arange(40)), table.background.images(np.arange(60))])[:, 0, 0]
     z = (both - both.mean(0)) / both.std(0)
     assert np.abs(z).max() < 5

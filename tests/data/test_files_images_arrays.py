@@ -102,3 +102,20 @@ def test_what_is_kept_is_bounded_and_read_once() -> None:
         assert kept(rows)[:, 0, 0, 0].tolist() == rows.tolist()
     assert read == [0, 2, 3, 9, 3, 3, 9, 3]
     assert pictures.KEEP == 1 << 30
+
+
+@pytest.mark.parametrize("name", ["x.npy", "x.npz", "x.zip"])
+def test_an_empty_file(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).touch()
+    with pytest.raises(UserError, match=rf"{name} is corrupt: expected"):
+        Images(path=str(tmp_path / name))
+
+
+def test_an_array_that_shrinks_while_it_is_used(tmp_path: Path) -> None:
+    path = tmp_path / "x.npy"
+    np.save(path, np.zeros((9, 8, 8), np.uint8))
+    table = Images(path=str(path), size=8)
+    path.write_bytes(path.read_bytes()[:-70])
+    assert not table.images(np.arange(7)).any()
+    with pytest.raises(UserError, match=r"x\.npy is corrupt: .*it ends before the end of row 7"):
+        table.images(np.arange(9))

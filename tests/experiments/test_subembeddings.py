@@ -319,7 +319,7 @@ def test_tables_hold_our_means_beside_the_papers_numbers() -> None:
     shared = named["Variance between classes in each half"]
     assert ["DC-DL", "Hess 0.1", *["25 / 25; 25 / 25"] * 5, *[""] * 5] in shared.rows
     steps = [row[1] for row in over_steps(s).rows if row[0] == "control"]
-    assert steps == ["625", "1,250", "2,500", "5,000"]
+    assert steps == ["750", "1,500", "3,000", "6,000"]
     assert [row[0] for row in named["ResNet-34 at 64x64"].rows] == ["ResNet-34, control", "ResNet-34, Hess 0.1"]
 
 
@@ -472,13 +472,13 @@ def test_the_plan_has_every_setting_often_enough() -> None:
 def test_all_runs_are_treated_alike() -> None:
     for job in plan():
         given = job.arguments
-        assert given["decay"] == 0.3 and given["brightness"] == 0.6
+        assert given["decay"] == 0.3 and given["brightness"] == 0.45
         if job.label.startswith(("supervised", RESNET)) or job.label.endswith(OVER_STEPS):
             continue
-        assert (job.plan.steps, given["batch"], given["width"]) == (STEPS, 128, 24)
+        assert (job.plan.steps, given["batch"], given["width"]) == (STEPS, 128, 16)
         waits = any(given[name] for name in ("infomin", "orthogonality", "permuted_orthogonality", "hessian"))
         assert given["warm_up"] == (STEPS // 4 if waits and AT_ONCE not in job.label else 0)
-        assert (given["least_crop"], given["colour"]) == (0.6, 0.5)
+        assert (given["least_crop"], given["colour"]) == (0.85, 0.2)
         assert given["flip"] == (given["variant"] == "dc-bc")  # a mirror moves a digit to another location
     for job in plan():
         if job.label == "Hess 0.1" + OVER_STEPS:

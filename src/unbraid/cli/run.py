@@ -15,7 +15,7 @@ from unbraid.cli.score import read_metrics
 from unbraid.config import Argument
 from unbraid.errors import UserError
 
-TRAINING = ("steps", "batch", "seed", "decay", "start_from", "out", "device", "threads", "save_every")
+TRAINING = ("steps", "batch", "seed", "decay", "start_from", "out", "device", "threads", "compile", "save_every")
 SUMMARY = "train a method on a data set, score it and write a report"
 DESCRIPTION = f"{SUMMARY[0].upper()}{SUMMARY[1:]}. The same command again continues a run that was stopped."
 
@@ -82,8 +82,9 @@ def _run(
         complete(run, lambda: (method, table), given["points"], suite=True, metrics=metrics, tell=tell)
         page = api.report(run, tell=tell)
     print_scores(run.scores(), run.path.name)
-    if (run.path / "codes.csv").exists():
-        print(f"codes of each sample: {run.path / 'codes.csv'}")
+    for name, what in (("codes.csv", "codes of each sample"), ("effects.csv", "what each latent moves")):
+        if (run.path / name).exists():
+            print(f"{what}: {run.path / name}")
     print(f"report: {page}")
     return 0
 

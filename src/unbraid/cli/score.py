@@ -1,4 +1,4 @@
-"""`unbraid score`: the metrics of a run, or of plain arrays."""
+"""`unbraid score`: the metrics of a run, or of codes and factors in a file."""
 
 from __future__ import annotations
 
@@ -15,8 +15,14 @@ from unbraid.errors import UserError
 
 
 def add(commands: argparse._SubParsersAction[Parser]) -> None:
-    parser = commands.add_parser("score", help="score the codes of a run, or of an npz file")
-    parser.add_argument("path", help="a run's directory, or an .npz file with arrays codes [n, d] and factors [n, k]")
+    parser = commands.add_parser("score", help="score the codes of a run, or of a file")
+    parser.add_argument(
+        "path",
+        help="a run's directory, a table (.csv, .tsv, .parquet, .h5ad; name its columns with --codes and --factors), "
+        "or an .npz file with arrays codes [n, d] and factors [n, k]",
+    )
+    parser.add_argument("--codes", help="columns of a table with the codes: names or patterns such as 'z*'")
+    parser.add_argument("--factors", help="columns of a table with the factors, separated by commas")
     parser.add_argument("--metrics", help="names, separated by commas (default: the whole suite)")
     parser.add_argument("--block", help="block of the code (default: the first)")
     parser.add_argument(
@@ -34,6 +40,7 @@ def add(commands: argparse._SubParsersAction[Parser]) -> None:
 
 
 def main(arguments: argparse.Namespace) -> int:
+    from unbraid.data.io.table_files import column_names
     from unbraid.evaluate import score, score_file
     from unbraid.train.run import Run
 
@@ -41,7 +48,10 @@ def main(arguments: argparse.Namespace) -> int:
     given: dict[str, Any] = {"block": arguments.block, "metrics": metrics, "seed": arguments.seed}
     given["options"] = read_options(arguments.options)
     path = Path(arguments.path)
-    scores = score(Run(path), trust=arguments.trust, **given) if path.is_dir() else score_file(path, **given)
+    columns: dict[str, Any] = {"codes": column_names(arguments.codes), "factors": column_names(arguments.factors)}
+    if path.is_dir() and any(columns.values()):
+        raise UserError(f"--codes and --factors name columns of a table, and {path} is a directory")
+    scores = score(Run(path), trust=arguments.trust, **given) if path.is_dir() else score_file(path, **columns, **given)
     plain = {name: value.as_dict() for name, value in scores.items()}
     if arguments.json:
         print(json.dumps(plain, indent=2))

@@ -236,7 +236,8 @@ def known_of(
 ) -> Known:
     """What is known of n samples, checked; the arguments are those of `from_arrays`."""
     if names is not None and (len(names) != n or len(set(names)) != n):
-        twice = next((name for i, name in enumerate(names) if name in names[:i]), None)
+        seen: set[str] = set()
+        twice = next((name for name in names if name in seen or seen.add(name)), None)  # type: ignore[func-returns-value]
         wrong = f"'{twice}' stands for two samples" if twice is not None else f"there are {len(names)} for {n} samples"
         raise UserError(f"names of samples must be different, one for each: {wrong}")
     columns = _columns(factors, factor_names, n)
@@ -278,6 +279,8 @@ def _column(values: Any, what: str, n: int) -> NDArray[Any]:
 
 def _coded(name: str, column: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[Any]]:
     """A factor's values as numbers from 0 on, and what they stand for."""
+    if column.dtype.kind == "O" and (gaps := [value is None or value != value for value in column]).count(True):
+        raise UserError(f"the factor '{name}' has no value in row {gaps.index(True)}: leave such samples out")
     if column.dtype.kind == "f" and not np.isfinite(column).all():
         raise UserError(f"the factor '{name}' has NaN or infinite values: leave those samples out")
     if column.dtype.kind == "f" and (column != np.rint(column)).any():

@@ -1,19 +1,16 @@
-"""Features in place of images: two arrays [n, d] on a common scale, stored as images with a single row of pixels."""
+"""The scaling of features [n, d], which methods see as images with a single row of pixels."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from unbraid.data.io.array_files import StoredArray, npy, npz
 from unbraid.data.samples import PIECE, pieces
-from unbraid.data.table import Factor, Rows, Table, Values
 from unbraid.errors import UserError
 
 REACH = 5.0  # standard deviations on either side of the mean; what lies beyond is clipped
@@ -31,6 +28,11 @@ class Scaling:
     spread: NDArray[np.float64]  # [d] standard deviations
     names: tuple[str, ...] = ()  # of the features, where they are known
 
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """A name for each feature: x0, x1, ... where they have none."""
+        return self.names or tuple(f"x{i}" for i in range(len(self.mean)))
+
     def apply(self, features: NDArray[Any]) -> NDArray[np.float32]:
         """[n, d] -> [n, 1, 1, d]"""
         spread = np.where(self.spread > 0, self.spread, 1)
@@ -45,47 +47,6 @@ class Scaling:
     def log_volume(self) -> float:
         """log |d features / d x|: a log density of x minus this is one of the features as they were given."""
         return float(np.log(2 * REACH * self.spread[self.spread > 0]).sum())
-
-
-class FeatureTable(Table):
-    """Rows of features [n, d], drawn as [1, 1, d] in [0, 1], with their classes, if known."""
-
-    name = "vectors"
-
-    def __init__(self, features: NDArray[Any], labels: NDArray[np.int64] | None, scaling: Scaling) -> None:
-        self.features, self.labels, self.scaling = features, labels, scaling
-        self.shape = (1, 1, features.shape[1])
-        if labels is not None and labels.max(initial=0) > 0:
-            self.factors, self.label = (Factor("class", int(labels.max()) + 1),), "class"
-
-    def __len__(self) -> int:
-        return len(self.features)
-
-    def images(self, rows: Rows) -> NDArray[Any]:
-        assert self.scaling is not None
-        return self.scaling.apply(self.features[rows])
-
-    def values(self, rows: Rows) -> Values:
-        if not self.factors or self.labels is None:
-            return np.zeros((len(rows), 0), np.int64)
-        return self.labels[rows][:, None]
-
-
-def is_features(path: str) -> bool:
-    """Whether a file is an array with two axes."""
-    file = Path(path).expanduser()
-    return file.suffix.lower() in (".npy", ".npz") and len(_find(file)[0].shape) == 2
-
-
-def two_tables(target: str, background: str) -> tuple[FeatureTable, FeatureTable]:
-    """Both sets with each feature standardised over the two together."""
-    (first, labels), (second, others) = (_load(Path(path).expanduser()) for path in (target, background))
-    if first.shape[1] != second.shape[1]:
-        raise UserError(
-            f"{target} has {first.shape[1]} features and {background} has {second.shape[1]}: they must agree"
-        )
-    scaling = learn_scaling([(target, first), (background, second)])
-    return FeatureTable(first, labels, scaling), FeatureTable(second, others, scaling)
 
 
 def learn_scaling(sources: Sequence[tuple[str, NDArray[Any]]], names: tuple[str, ...] = ()) -> Scaling:
@@ -161,42 +122,3 @@ def _cell(sources: Sequence[tuple[str, NDArray[Any]]], row: int, column: int) ->
             return f"the value {array[row, column]:g} in row {row}, column {column} of {name}"
         row -= len(array)
     raise IndexError(row)
-
-
-def _load(path: Path) -> tuple[NDArray[Any], NDArray[np.int64] | None]:
-    stored, labels = _find(path)
-    if len(stored.shape) != 2 or 0 in stored.shape or stored.dtype.kind not in "fiub":
-        raise UserError(
-            f"{stored.where} is {stored.dtype.name} {stored.shape}: features are numbers of shape [samples, features]"
-        )
-    features = stored.load()
-    if not np.isfinite(features).all():
-        row, column = np.argwhere(~np.isfinite(features))[0]
-        raise UserError(
-            f"{stored.where} has values that are NaN or infinite, the first in row {row}, column {column}: "
-            "impute them, or remove such rows or columns"
-        )
-    if labels is None:
-        return features, None
-    if labels.shape != (len(features),) or labels.dtype.kind not in "iu":
-        raise UserError(
-            f"{labels.where} is {labels.dtype.name} {labels.shape} instead of whole numbers ({len(features)},)"
-        )
-    found = labels.load().astype(np.int64)
-    if not 0 <= found.min() <= found.max() < len(found):
-        raise UserError(f"{labels.where} has values from {found.min()} to {found.max()}: number the classes from 0")
-    return features, found
-
-
-def _find(path: Path) -> tuple[StoredArray, StoredArray | None]:
-    """The array of features in a file, and the labels if it is an npz file that has some."""
-    if path.suffix.lower() == ".npy":
-        return npy(path), None
-    found = npz(path)
-    labels = found.pop("labels", None)
-    chosen = found.get("features") or found.get("images") or (next(iter(found.values())) if len(found) == 1 else None)
-    if chosen is None:
-        raise UserError(
-            f"{path} has the arrays {', '.join(found) or 'none'}: call the one with the features 'features'"
-        )
-    return chosen, labels

@@ -79,7 +79,7 @@ class CVIB(Method[Labelled]):
     def decode(self, blocks: dict[str, Tensor]) -> Tensor:
         """Drawn with equal weight on all values of each nuisance: the code does not say which it is."""
         z = blocks["z"]
-        return self.decoder.mean(torch.cat([z, categorical.uniform(len(z), self.spec.nuisances).to(z)], -1))
+        return self.decoder.mean(torch.cat([z, categorical.uniform(z.shape[0], self.spec.nuisances).to(z)], -1))
 
 
 def kl_between(mu: Tensor, log_var: Tensor) -> Tensor:

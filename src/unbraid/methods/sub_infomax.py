@@ -122,7 +122,8 @@ class SubInfoMax(Method[Views]):
     def project(self, r: Tensor) -> Tensor:
         """The slices of z. [b, 8 width] -> [b, k, d]"""
         parts = [r] if self.whole else r.chunk(self.k, 1)
-        return torch.cat([head(part) for head, part in zip(self.heads, parts, strict=True)], 1).view(len(r), self.k, -1)
+        z = torch.cat([head(part) for head, part in zip(self.heads, parts, strict=True)], 1)
+        return z.view(-1, self.k, self.latents)
 
     def encode(self, x: Tensor) -> dict[str, Tensor]:
         r = self.trunk(x)

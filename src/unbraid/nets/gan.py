@@ -35,7 +35,7 @@ class Generator(nn.Module):
 
     def without_noise(self, c: Tensor) -> Tensor:
         """Images from codes [b, codes], with the noise at 0."""
-        images: Tensor = self(torch.cat([c, c.new_zeros(len(c), self.inputs - c.shape[1])], 1))
+        images: Tensor = self(torch.cat([c, c.new_zeros(c.shape[0], self.inputs - c.shape[1])], 1))
         return images
 
 

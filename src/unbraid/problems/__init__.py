@@ -5,11 +5,13 @@ from __future__ import annotations
 from unbraid.codes import Codes
 from unbraid.problems.classes import Classes
 from unbraid.problems.contract import Problem
+from unbraid.problems.features import Features
 from unbraid.problems.plain import Plain
 from unbraid.problems.slices import Slices
 from unbraid.problems.two_sets import TwoSets
 
-PROBLEMS: tuple[Problem, ...] = (TwoSets(), Slices(), Classes(), Plain())  # in the order of their sections in a report
+# in the order of their sections in a report
+PROBLEMS: tuple[Problem, ...] = (Features(), TwoSets(), Slices(), Classes(), Plain())
 
 
 def problems_of(codes: Codes) -> list[Problem]:

@@ -13,8 +13,6 @@ A code of one block has the scores of that block.
 
 from __future__ import annotations
 
-import csv
-import io
 from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -31,6 +29,7 @@ from unbraid.metrics.linear_probe import explained_variance, probe_accuracy
 from unbraid.metrics.plane import tsne_plane
 from unbraid.metrics.w2 import w2
 from unbraid.problems.contract import EXAMPLES, Page, Pictures, Problem, Task, Trained, attempt, rng_of
+from unbraid.problems.features import codes_csv
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -71,7 +70,9 @@ class TwoSets(Problem):
         return _apart(trained, codes)
 
     def files(self, trained: Trained, codes: Codes) -> dict[str, bytes]:
-        return {"codes.csv": _lines(trained, codes)}
+        assert trained.background is not None and codes.background is not None
+        sets = [("target", trained.table, codes), ("background", trained.background, codes.background)]
+        return {"codes.csv": codes_csv(sets)}
 
     def tasks(self, codes: Codes, *, seed: int, jobs: int = 0) -> dict[str, Task]:
         assert codes.background is not None
@@ -192,24 +193,6 @@ def _apart(trained: Trained, codes: Codes) -> Pictures:
         assert drawn is not None
         pictures["between"] = drawn.reshape(GRID, GRID, *drawn.shape[1:])
     return pictures
-
-
-def _lines(trained: Trained, codes: Codes) -> bytes:
-    """The codes of both sets for other programs: set, row, its file where rows are files, and each latent."""
-    assert trained.background is not None and codes.background is not None
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    latents = [f"{name}{i}" for name, block in codes.blocks.items() for i in range(block.width)]
-    writer.writerow(["set", "row", "file", *latents])
-    for name, table, part in (
-        ("target", trained.table, codes),
-        ("background", trained.background, codes.background),
-    ):
-        values = np.concatenate([part.blocks[block].codes for block in codes.blocks], 1)
-        for place in np.argsort(part.rows):
-            file = table.files[part.rows[place]] if table.files else ""
-            writer.writerow([name, part.rows[place], file, *(f"{value:.6g}" for value in values[place])])
-    return text.getvalue().encode()
 
 
 def _apart_shown(pictures: Pictures) -> list[Section]:

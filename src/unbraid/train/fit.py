@@ -7,6 +7,7 @@ import json
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,7 @@ from unbraid.errors import UserError
 from unbraid.maths.schedule import falling
 from unbraid.methods.contract import Group, Method
 from unbraid.train.checkpoint import load_state, load_weights, save_state, save_weights
+from unbraid.train.compiled import check_compiler, compiled
 from unbraid.train.history import History
 from unbraid.train.hooks import Hook, Watch, as_hook
 from unbraid.train.interrupts import interrupts
@@ -46,6 +48,7 @@ def fit(
     out: str = "runs",
     device: str = "cpu",
     threads: int | None = None,
+    compile: bool = False,
     save_every: float = 30.0,
     show: bool = True,
     hooks: Sequence[Hook | Watch] = (),
@@ -65,6 +68,7 @@ def fit(
         out: folder for the run's directory
         device: cpu, cuda, or any other that torch knows
         threads: cores to use; all of them unless given
+        compile: compile the networks with torch.compile first; the same numbers but for rounding
         save_every: seconds between checkpoints
         show: show a progress bar
         hooks: called while it is trained (train/hooks.py); a plain function gets the steps done and the loss terms
@@ -72,7 +76,9 @@ def fit(
     steps, batch, seed, decay = int(steps), int(batch), int(seed), float(decay)  # of numpy, perhaps
     _check_arguments(steps, decay, threads, out)
     draw = sampler(data, method.batch_kind, batch=batch, seed=seed, **(sampling or {}))
-    where = _device(device)
+    where = usable_device(device)
+    if compile and not method.solved:
+        check_compiler(where)
     draw(0)  # what cannot be drawn is refused before anything is written
     if start_from is not None:
         load_weights(method, _started(start_from, out).path)
@@ -95,7 +101,8 @@ def fit(
         elif method.solved:
             _solve(method, data, run)
         else:
-            with torch.random.fork_rng(), Progress(run.path.name, steps, show) as progress:
+            networks = compiled(method) if compile else nullcontext()
+            with torch.random.fork_rng(), Progress(run.path.name, steps, show) as progress, networks:
                 _train(method, draw, run, plan, save_every, [progress, *called])
     method.eval()
     for hook in called:
@@ -277,7 +284,8 @@ def _digest(method: Method[Any]) -> str:
     return digest.hexdigest()[:16]
 
 
-def _device(name: str) -> torch.device:
+def usable_device(name: str) -> torch.device:
+    """A device by name, refused where it is not here."""
     try:
         torch.empty(1, device=name)
         return torch.device(name)

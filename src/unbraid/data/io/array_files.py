@@ -71,17 +71,30 @@ class StoredArray:
                 raise UserError(f"{self.where} has extra bytes after its last row")
             return data.reshape(self.shape, order="F" if self.fortran else "C")
 
+    @property
+    def size(self) -> int:
+        """In bytes, unpacked."""
+        return math.prod(self.shape) * self.dtype.itemsize
+
+    def mapped(self) -> NDArray[Any]:
+        """All of it, mapped from the file; in memory if it is packed."""
+        if self.member is not None and self.member.compress_type != zipfile.ZIP_STORED:
+            return self.load()
+        offset = self.offset + (_data_offset(self.path, self.member) if self.member else 0)
+        with reading(self.where, f"an array of shape {self.shape}"):
+            return np.memmap(self.path, self.dtype, "r", offset, self.shape, "F" if self.fortran else "C")
+
     def rows(self, name: str) -> ReadRows:
         """Its rows: from the file if possible, else from memory or from a copy in the cache folder."""
         if self.fortran or not math.prod(self.shape):
-            if math.prod(self.shape) * self.dtype.itemsize > IN_MEMORY:
+            if self.size > IN_MEMORY:
                 raise UserError(f"{self.where} is too large to be read in Fortran order: save it in C order")
             return self.load().__getitem__
         if self.member is None:
             return RowsOnDisk(self.path, self.offset, self.shape, self.dtype)
         if self.member.compress_type == zipfile.ZIP_STORED:
             return RowsOnDisk(self.path, _data_offset(self.path, self.member) + self.offset, self.shape, self.dtype)
-        if math.prod(self.shape) * self.dtype.itemsize <= IN_MEMORY:
+        if self.size <= IN_MEMORY:
             return self.load().__getitem__
         rows = max(1, (1 << 24) // (math.prod(self.shape[1:]) * self.dtype.itemsize))
         return cached_rows(name, [self.path], self.shape, lambda: self.parts(rows), self.dtype)
@@ -118,7 +131,18 @@ def cached_rows(
     parts: Callable[[], Iterable[NDArray[Any]]],
     dtype: np.dtype[Any] = np.dtype(np.uint8),  # noqa: B008
 ) -> ReadRows:
-    """A converted copy of files, made once in the cache folder and read from there.
+    """The rows of `cached_copy`."""
+    return npy(cached_copy(name, sources, shape, parts, dtype)).expect(shape, dtype.str).rows(name)
+
+
+def cached_copy(
+    name: str,
+    sources: list[Path],
+    shape: tuple[int, ...],
+    parts: Callable[[], Iterable[NDArray[Any]]],
+    dtype: np.dtype[Any],
+) -> Path:
+    """A converted copy of files, an npy file that is made once in the cache folder.
 
     Args:
         name: what was converted and how; the copy's file name begins with it
@@ -130,7 +154,7 @@ def cached_rows(
     copy = cache_folder() / "converted" / f"{name}-{key}.npy"
     if not copy.exists():
         _write(copy, shape, dtype, parts())
-    return npy(copy).expect(shape, dtype.str).rows(name)
+    return copy
 
 
 def _write(copy: Path, shape: tuple[int, ...], dtype: np.dtype[Any], parts: Iterable[NDArray[Any]]) -> None:

@@ -1,11 +1,12 @@
-"""Two data sets of your own as target and background: images in folders, zip files or arrays, or arrays of features."""
+"""Two data sets of your own as target and background: images in folders, zip files or arrays, or tables of features."""
 
 from __future__ import annotations
 
 from typing import Literal
 
 from unbraid.config import Count, FilePath, Size
-from unbraid.data.features import is_features, two_tables
+from unbraid.data.feature_tables import two_feature_tables
+from unbraid.data.io.table_files import Columns, column_names, is_table
 from unbraid.data.sets.images import Images
 from unbraid.data.split import hold_out
 from unbraid.data.table import Bytes, Rows, Table, Values
@@ -15,13 +16,18 @@ from unbraid.errors import UserError
 class TwoFolders(Table):
     """Class folders of the target, where there are any, are its classes; so are `labels` in an npz file.
 
-    Scores are computed on the training rows, unless `test_rows` holds out others.
+    Tables are csv, tsv, parquet, h5ad, npy or npz files; columns that are not named here are features, which both sets
+    must have. Scores are computed on the training rows, unless `test_rows` holds out others.
 
     Args:
-        target: folder, zip or array with the images in which something is added; or an array of features [n, d]
-        background: folder, zip or array with the images without it; or an array of features
+        target: folder, zip or array with the images in which something is added; or a table of features
+        background: folder, zip or array with the images without it; or a table of features
         size: height and width of the images in pixels
         color: as_is, grey or rgb; the last two convert all images
+        label: column of the target's table with the class
+        factors: columns of the target's table with what else is known of each sample, separated by commas
+        ignore: columns of tables to leave out, separated by commas
+        id: column of both tables with the name of each sample
         test_rows: number of rows of each set to hold out for codes, scores and images
         draw: seed of the rows that are held out
     """
@@ -36,16 +42,23 @@ class TwoFolders(Table):
         background: FilePath,
         size: Size = 64,
         color: Literal["as_is", "grey", "rgb"] = "as_is",
+        label: str | None = None,
+        factors: str | None = None,
+        ignore: str | None = None,
+        id: str | None = None,
         test_rows: Count = 0,
         draw: Count = 0,
     ) -> None:
         self.target: Table
-        features = [is_features(path) for path in (target, background)]
+        features = [is_table(path) for path in (target, background)]
+        columns = Columns(label, column_names(factors), (), column_names(ignore), id)
         if features[0] != features[1]:
             first, second = ("features" if found else "images" for found in features)
             raise UserError(f"{target} holds {first} and {background} holds {second}: both must be of one kind")
         if all(features):
-            self.target, self.background = two_tables(target, background)
+            self.target, self.background = two_feature_tables(target, background, columns)
+        elif columns.named:
+            raise UserError(f"'{columns.named[0]}' is to be a column, and {target} holds images: they have no columns")
         else:
             self.target, self.background = (Images(path=path, size=size, color=color) for path in (target, background))
         if self.target.shape != self.background.shape:
