@@ -1,4 +1,4 @@
-"""The command line: run, score, report, compare, explore, encode, decode, export, study, collect, reproduce, list, data."""
+"""The command line: a module for each command, or for two that belong together."""
 
 from __future__ import annotations
 

@@ -61,8 +61,8 @@ class Features(Problem):
         n = min(MOST, len(page.codes))
         note = Note(
             "What changes in the decoded features when a latent goes from one standard deviation below the mean of its "
-            f"codes to one above and all else stays: mean over {n:,} samples, in the units of the feature, with the 95 % "
-            "interval of that mean, and in standard deviations of the feature. The interval does not hold what another "
+            f"codes to one above and all else stays: mean over {n:,} samples, in the units of the feature, with the "
+            "95 % interval of that mean, and in standard deviations of it. The interval does not hold what another "
             "seed would have learnt; signs and the order of latents mean nothing. Effects below "
             f"{LEAST} standard deviations are left out; effects.csv has all of them."
         )
