@@ -2,13 +2,12 @@ from __future__ import annotations
 
 import pytest
 
-from unbraid.train import progress
 from unbraid.train.progress import Stages
 
 
 def test_stages_name_what_took_longest(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     clock = iter([0.0, 0.0, 1.0, 31.0, 36.0, 36.5])
-    monkeypatch.setattr(progress.time, "monotonic", lambda: next(clock))
+    monkeypatch.setattr("unbraid.train.progress.time.monotonic", lambda: next(clock))
     with Stages(show=True) as tell:
         for what in ("encoding 10 samples", "scoring mig", "scoring dci", "drawing pictures"):
             tell(what)
