@@ -3,7 +3,7 @@ BIN := .venv/bin
 DEPENDENCIES ?= pinned# or: newest, lowest
 QUIETLY := --quiet --disable-pip-version-check
 
-.PHONY: help install demo check test test-all docs docs-serve package bench clean
+.PHONY: help install demo check test test-all docs docs-serve tutorials package bench clean
 
 help: ## what each target does
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "make %-12s%s\n", $$1, $$2 }'
@@ -20,8 +20,12 @@ else
 endif
 	touch $@
 
-demo: install ## train, score and look, on data that are rendered here: under five minutes
-	$(BIN)/unbraid run ada_gvae --data dsprites --size 32 --width 16 --lr 1e-3 --steps 4000 --seed 0
+DEMO := ada_gvae --data shapes3d --size 32 --width 16 --lr 1e-3 --steps 6000 --decay 0.3 --seed 0
+
+demo: install ## train, score and explore, on scenes that are rendered here: a few minutes
+	$(BIN)/unbraid run $(DEMO) --out runs/demo
+	$(BIN)/unbraid explore runs/demo/ada_gvae-shapes3d-* --no-open
+	@ls -d $(CURDIR)/runs/demo/ada_gvae-shapes3d-*/report.html $(CURDIR)/runs/demo/ada_gvae-shapes3d-*/explorer.html
 
 check: install ## style and types
 	$(BIN)/ruff check .
@@ -37,6 +41,9 @@ test-all: install check ## the slow tests too
 
 docs: install ## the documentation, as pages in build/site
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
+tutorials: install ## run the tutorials, slow parts too, and keep in the pages what they print and draw
+	$(BIN)/python -m docs.run_pages
 
 docs-serve: install ## the documentation, built again at each change, on a local port
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs serve
