@@ -1,6 +1,7 @@
 """The moving picture of the README: for each factor, the latent that knows it best goes up and down.
 
-python docs/moving_picture.py RUN FILE.gif        (of the demo: python docs/moving_picture.py runs/demo/* docs/pictures/moving.gif)
+python docs/moving_picture.py RUN FILE.gif
+python docs/moving_picture.py runs/demo/* docs/pictures/moving.gif        (after `make demo`)
 """
 
 from __future__ import annotations

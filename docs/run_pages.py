@@ -9,7 +9,8 @@ What happens to a fenced block of a page:
     ```sh                         its lines are run as commands
     ```text                       right after a block that is run: what that block prints
 
-`<!-- slow -->` in the line before a block: the tests leave it out. `<!-- not run -->`: it needs what is not here, such as a cluster.
+`<!-- slow -->` in the line before a block: the tests leave it out. `<!-- not run -->`: it needs what is not here, such
+as a cluster.
 A page runs in a folder of its own. Pictures that it makes there and shows are copied to `pictures/` beside it.
 """
 
@@ -26,7 +27,6 @@ import time
 from collections.abc import Iterator
 from contextlib import chdir, redirect_stdout
 from dataclasses import dataclass
-from glob import glob
 from pathlib import Path
 from typing import Any
 
@@ -95,7 +95,7 @@ def _command(line: str) -> None:
 
     words = shlex.split(line, comments=True)
     if words[:1] == ["unbraid"]:
-        words = [path for word in words for path in sorted(glob(word)) or [word]]
+        words = [path for word in words for path in _matching(word)]
         code = main(words[1:])
     else:
         python = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
@@ -105,6 +105,12 @@ def _command(line: str) -> None:
         code = done.returncode
     if code:
         raise RuntimeError(f"'{line}' ends with code {code}")
+
+
+def _matching(word: str) -> list[str]:
+    """The paths that a pattern stands for, as in a shell; the word itself where there are none."""
+    found = sorted(map(str, Path().glob(word))) if "*" in word and not Path(word).is_absolute() else []
+    return found or [word]
 
 
 def _tidy(printed: str) -> str:
