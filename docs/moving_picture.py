@@ -17,16 +17,19 @@ import unbraid
 from unbraid.train.run import Run
 
 SIDE, HEAD, GAP, FRAMES = 120, 22, 6, 32  # pixels of a tile, of its caption and between tiles; pictures in a round
+IDLE = 0.5  # nats below which the decoder hardly listens to a latent
 
 
 def frames(path: Path) -> list[Image.Image]:
     model, codes = unbraid.load_run(path), np.load(path / "codes.npz")
     z = codes["codes_z"]  # [n, k]
-    best = Run(path).scores()["mig"]["parts"]["best_latent"]
-    middle = z[((z - np.median(z, 0)) ** 2).sum(1).argmin()]  # of the sample nearest to all others
+    known = np.array(Run(path).scores()["mig"]["parts"]["mutual_information"])  # [k, factors]
+    best = np.where(codes["kl_z"][:, None] > IDLE, known, 0).argmax(0)
+    some = z[:200].astype(np.float32)
+    start = some[np.asarray(model.decode(some)).std((2, 3)).sum(1).argmax()]  # the picture with most contrast
     low, high = np.quantile(z, [0.03, 0.97], axis=0)
     way = (1 - np.cos(2 * np.pi * np.arange(FRAMES) / FRAMES)) / 2  # from 0 to 1 and back
-    moved = np.repeat(middle[None], FRAMES * len(best), 0).reshape(FRAMES, len(best), -1)
+    moved = np.repeat(start[None], FRAMES * len(best), 0).reshape(FRAMES, len(best), -1)
     for tile, latent in enumerate(best):
         moved[:, tile, latent] = low[latent] + way * (high[latent] - low[latent])
     drawn = np.asarray(model.decode(moved.reshape(-1, z.shape[1]).astype(np.float32)))
