@@ -56,6 +56,8 @@ def test_what_a_page_prints_is_kept_in_it(page: Path) -> None:
 
 
 def test_python_in_the_readme_runs(here: Path) -> None:
+    (code,) = [block.code for block in blocks((ROOT / "README.md").read_text()) if block.kind == "python"]
+    assert code in (DOCS / "index.md").read_text()
     page = here / "README.md"
     page.write_text(re.sub(r"```sh\n.*?```", "", (ROOT / "README.md").read_text(), flags=re.DOTALL))
     names = run(page, here)
