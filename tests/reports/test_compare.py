@@ -92,3 +92,11 @@ def test_what_cannot_be_compared_gets_a_sentence(
     assert told in capsys.readouterr().err
     with pytest.raises(UserError, match="cannot be written"):
         compare.report(compare.compare([run.path for run in runs]), tmp_path / "no" / "x.html")
+
+
+def test_a_folder_without_scores_cannot_be_sorted(runs: list[Run], capsys: pytest.CaptureFixture[str]) -> None:
+    for run in runs:
+        run.write_json("scores.json", {})
+    assert main(["compare", str(runs[0].path.parent)]) == 1
+    assert "has scores: give it some with 'unbraid score RUN'" in capsys.readouterr().err
+    assert main(["compare", *(str(run.path) for run in runs)]) == 0  # what differs can be told all the same

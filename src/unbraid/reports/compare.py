@@ -65,8 +65,10 @@ def compare(paths: Sequence[Path | str], by: str | None = None) -> Compared:
     scores = _scores(runs)
     if by is not None and by not in scores:
         raise unknown("metric", by, list(scores)) if scores else UserError(f"no run has scores to sort by {by}")
+    if folders and not scores:
+        raise UserError(f"no run in {folders[0]} has scores: give it some with 'unbraid score RUN'")
     if by is None and folders:
-        by = Compared(runs, [], {}, scores, "").metrics[0] if scores else None
+        by = Compared(runs, [], {}, scores, "").metrics[0]
     if by is not None:
         ranks = [rank(by, score) for score in scores[by]]
         known = [(-float("inf") if value is None else value) for value in ranks]
