@@ -19,7 +19,7 @@ FORMULA = re.compile(r'<(span|div) class="arithmatex">\\([(\[])(.*?)\\[)\]]</\1>
 
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
     if page.file.src_uri == "changelog.md":
-        markdown = (Path(config["config_file_path"]).parent / "CHANGELOG.md").read_text()
+        markdown = (Path(config["config_file_path"]).parent / "CHANGELOG.md").read_text().replace("](docs/", "](")
     return OUTSIDE.sub(r"\1", markdown)  # files of the repository that the site does not have
 
 
