@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from PIL import Image
 from scipy.stats import laplace
-
 from tests.toys import Squares
+
 from unbraid.data.arrays import from_pairs
 from unbraid.data.batch import Transitions
 from unbraid.data.samplers import sampler
@@ -99,7 +99,7 @@ def test_frames_of_a_folder_follow_each_other(tmp_path: Path) -> None:
 def test_a_frame_alone_in_its_folder_is_refused(tmp_path: Path) -> None:
     film(tmp_path / "a", 10, 20)
     film(tmp_path / "b", 110)
-    with pytest.raises(UserError, match="frame8.png is alone in its folder"):
+    with pytest.raises(UserError, match=r"frame8\.png is alone in its folder"):
         sampler(Images(path=str(tmp_path), size=8), Transitions, batch=2, seed=0)(0)
 
 

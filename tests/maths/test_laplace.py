@@ -22,12 +22,12 @@ def test_the_expected_distance_is_that_of_the_folded_normal(mu: float, var: floa
 def test_the_kl_is_the_integral_of_its_definition(mu: float, var: float, rate: float) -> None:
     """Over both variables, by sums of densities of scipy on a fine grid."""
     before, q = stats.norm(0.2, 0.3), stats.norm(mu, var**0.5)
-    first, second = (one.mean() + one.std() * np.linspace(-8, 8, 2001) for one in (before, q))
+    first, second = (one.mean() + one.std() * np.linspace(-8, 8, 801) for one in (before, q))
     weights = np.outer(before.pdf(first), q.pdf(second))
     ratio = q.logpdf(second) - stats.laplace(first[:, None], 1 / rate).logpdf(second)
     expected = (weights * ratio).sum() / weights.sum()
     numbers = torch.tensor([mu, np.log(var), before.mean(), np.log(before.var())], dtype=torch.float64)
-    assert laplace.transition_kl(*numbers, rate).item() == pytest.approx(expected, rel=1e-4, abs=1e-4)
+    assert laplace.transition_kl(*numbers, rate).item() == pytest.approx(expected, rel=1e-3, abs=1e-3)
 
 
 def test_the_kl_falls_as_the_code_stays_and_has_a_gradient_where_it_does() -> None:

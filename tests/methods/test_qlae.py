@@ -79,8 +79,9 @@ def test_one_penalty_moves_the_values_and_the_other_the_encoder() -> None:
         both = {"lambda_quantise": 0.0, "lambda_commit": 0.0, name: 1.0}
         method = spread(QLAE(TABLE.spec, width=4, **both))  # type: ignore[arg-type]
         loss = method.losses(batch(), 0)["model"]
-        rec = method.decoder.nll(sum(method.quantised(x)) - method.quantised(x)[0], x).mean()
-        distance = sum((c - z) ** 2 for c, z in zip(*(part.flatten().tolist() for part in method.quantised(x)), strict=True))
+        c, z = method.quantised(x)
+        rec = method.decoder.nll(z, x).mean()
+        distance = sum((one - two) ** 2 for one, two in zip(c.flatten().tolist(), z.flatten().tolist(), strict=True))
         assert (loss.value - rec).item() == pytest.approx(distance / len(x), rel=1e-3)
         penalty = loss.value - method.decoder.nll(_straight_through(method, x), x).mean()
         parts[name] = [any(g is not None and g.abs().max() > 1e-4 for g in side) for side in gradients(penalty, method)]

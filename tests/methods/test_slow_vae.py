@@ -32,7 +32,11 @@ def test_the_loss_is_the_bound_of_a_pair_by_distributions_of_torch() -> None:
     pairs = batch()
     found = method.losses(pairs, 0)["model"]
     with torch.no_grad():
-        q = [Normal(mu, (0.5 * log_var).exp()) for x in (pairs.x1, pairs.x2) for mu, log_var in [method.posterior(x)["z"]]]
+        q = [
+            Normal(mu, (0.5 * log_var).exp())
+            for x in (pairs.x1, pairs.x2)
+            for mu, log_var in [method.posterior(x)["z"]]
+        ]
     kl, transition = 0.0, 0.0
     torch.manual_seed(0)
     for first, second in ((q[0], q[1]), (q[1], q[0])):
@@ -65,6 +69,8 @@ def test_the_order_of_a_pair_does_not_matter_and_its_partner_does() -> None:
     method, pairs = spread(SlowVAE(TABLE.spec, width=4)), batch()
     turned = Transitions(pairs.index, pairs.x2, pairs.x1)
     others = Transitions(pairs.index, pairs.x1, pairs.x2.roll(1, 0))
-    straight, back, mixed = (method.losses(one, 0)["model"].terms["transition"].item() for one in (pairs, turned, others))
+    straight, back, mixed = (
+        method.losses(one, 0)["model"].terms["transition"].item() for one in (pairs, turned, others)
+    )
     assert straight == pytest.approx(back, rel=1e-5)
     assert straight != pytest.approx(mixed, rel=1e-3)

@@ -233,7 +233,7 @@ def moved(
 def laplace_steps(
     before: NDArray[np.int64], size: int, rate: float, rng: np.random.Generator, least: int = 0
 ) -> NDArray[np.int64]:
-    """Values drawn from p(v|before) ~ exp(-rate |v - before| / log(size)) where that distance is `least` or more. [n]"""
+    """Values drawn from p(v|before) ~ exp(-rate |v - before| / log(size)), at a distance of `least` or more. [n]"""
     distance = np.abs(np.arange(size)[:, None] - np.arange(size))  # [from, to]
     p = np.where(distance >= least, np.exp(-rate * np.maximum(distance - least, 0) / np.log(size)), 0)
     reached = np.cumsum(p, 1)[before]  # [n, to]

@@ -75,7 +75,7 @@ class HFS(Method[Images]):
 
 
 def distance_to_factorised_support(codes: Tensor) -> Tensor:
-    """d_H of some codes [b, k]; its gradient is that of the combination which lies farthest and of the code next to it."""
+    """d_H of some codes [b, k]; its gradient is that of the farthest combinations and the codes next to them."""
     pairs = list(combinations(range(codes.shape[1]), 2))
     if not pairs:
         return codes.new_zeros(())

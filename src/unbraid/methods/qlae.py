@@ -2,9 +2,9 @@
 
     -log p(x|z) + lambda_quantise |sg(c) - z|^2 + lambda_commit |c - sg(z)|^2,   z_i = nearest value to c_i in V_i
 
-c is the output of the encoder, V_i the codebook of latent i, a few learnt numbers, and sg stops the gradient. That of the
-decoder reaches c as if z were c (straight-through); codebooks follow the first penalty alone. Strong weight decay in
-both networks is part of the method: a decoder with small weights gives each value one meaning.
+c is the output of the encoder, V_i the codebook of latent i, a few learnt numbers, and sg stops the gradient. That of
+the decoder reaches c as if z were c (straight-through); codebooks follow the first penalty alone. Strong weight decay
+in both networks is part of the method: a decoder with small weights gives each value one meaning.
 
 With `quantiser = fsq` (finite scalar quantisation, Mentzer et al. 2023, arXiv:2309.15505) the values are evenly spaced
 from -1 to 1 and fixed, c is bounded by tanh, and neither penalty is needed.

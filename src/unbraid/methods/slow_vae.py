@@ -1,10 +1,10 @@
-"""SlowVAE: of one moment to the next most factors hardly move, Klindt et al. 2021 (arXiv:2007.10930, section 4).
+"""SlowVAE: from one moment to the next most factors hardly move, Klindt et al. 2021 (arXiv:2007.10930, section 4).
 
     E[-log p(x_1|z_1) - log p(x_2|z_2)] + beta KL(q(z_1|x_1) || p(z)) + gamma E_q(z_1|x_1) KL(q(z_2|x_2) || p(z_2|z_1))
 
     p(z) = N(0, 1),   p(z_2|z_1) = product over dimensions of rate/2 exp(-rate |z_2 - z_1|)
 
-A sparse prior on what changes between two successive images makes the axes of the code special, which a normal prior does
+A sparse prior on what changes between two successive images makes the axes of the code special; a normal prior does
 not. Both KLs have closed forms: the second is rate E|z_2 - z_1| - log(rate/2) minus the entropy of q(z_2|x_2), and
 z_2 - z_1 is Gaussian. Pairs are taken forwards and backwards, and both KLs are means over the two directions.
 
