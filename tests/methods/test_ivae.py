@@ -46,6 +46,8 @@ def test_with_one_standard_normal_prior_for_all_it_is_the_beta_vae() -> None:
     with torch.no_grad():
         for parameter in method.prior.parameters():
             parameter.zero_()
+        for one in (method, rival):
+            list(one.encoder.parameters())[-1].fill_(0.7)  # a posterior that is far from the prior
     torch.manual_seed(1)
     found = method.losses(drawn, 0)["model"].value.item()
     torch.manual_seed(1)

@@ -16,7 +16,7 @@ def expected_distance(mu: Tensor, var: Tensor) -> Tensor:
     return math.sqrt(2 / math.pi) * sigma * (-(mu**2) / (2 * var)).exp() + mu * torch.erf(mu / (math.sqrt(2) * sigma))
 
 
-def transition_kl(mu: Tensor, log_var: Tensor, mu_before: Tensor, log_var_before: Tensor, rate: float) -> Tensor:
+def transition_kl(mu: Tensor, log_var: Tensor, mu_before: Tensor, log_var_before: Tensor, *, rate: float) -> Tensor:
     """E over z' of KL(N(mu, sigma^2) || p(.|z')), with p(z|z') = rate / 2 exp(-rate |z - z'|), z' ~ N(before)."""
     entropy = 0.5 * (log_var + LOG_2PI + 1)
     distance = expected_distance(mu - mu_before, log_var.exp() + log_var_before.exp())

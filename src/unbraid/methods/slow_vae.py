@@ -70,6 +70,6 @@ class SlowVAE(Method[Transitions]):
         rec = 2 * self.decoder.nll(z, x).mean()  # of both images of a pair
         kl = gaussian.kl_to_standard(mu, log_var).sum(-1).mean()
         before = mu.roll(len(batch.x1), 0), log_var.roll(len(batch.x1), 0)  # the other image of the pair
-        transition = laplace.transition_kl(mu, log_var, *before, self.rate).sum(-1).mean()
+        transition = laplace.transition_kl(mu, log_var, *before, rate=self.rate).sum(-1).mean()
         value = rec + self.beta * kl + self.gamma * transition
         return {"model": minimise(value, rec=rec, kl=kl, transition=transition)}
