@@ -33,7 +33,7 @@ DEFAULT = (
     "wasserstein_correlation",
     "mutual_info_score",
 )
-SAMPLING = ("beta_vae_score", "factor_vae_score")
+SAMPLING = ("beta_vae_score", "factor_vae_score", "z_max_variance")
 REFITS = 5  # bootstrap samples for a metric that fits predictors or samples interventions
 SHUFFLES = 10  # for the chance level of the other metrics; one for those that fit or sample
 LEVEL = 0.95
