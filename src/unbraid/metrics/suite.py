@@ -50,6 +50,7 @@ def score(
     metrics: Sequence[str] | None = None,
     seed: int = 0,
     bootstrap: int = 50,
+    chance: bool = True,
     names: Sequence[str] | None = None,
     kinds: Sequence[int] = (),
     units: Sequence[int] | None = None,
@@ -62,6 +63,7 @@ def score(
         metrics: names of metrics; None: the default suite (without factors, the metrics that need none)
         seed: of all random numbers
         bootstrap: bootstrap samples for an interval (five at most if a metric fits predictors); 0: no interval
+        chance: False leaves the chance level out, which takes up to ten further rounds
         names: of the factors
         kinds: places of factors that are numbers without order, such as shapes or classes
         units: the unit that each latent belongs to; None: each latent is a unit
@@ -79,7 +81,7 @@ def score(
         arguments = {**shared, **(options or {}).get(name, {})}
         rng = np.random.default_rng((seed, *name.encode()))
         try:
-            found = _with_interval_and_chance(function, arguments, codes, labels, rng, bootstrap)
+            found = _with_interval_and_chance(function, arguments, codes, labels, rng, bootstrap, chance=chance)
         except UserError as error:
             if metrics is not None:
                 raise
@@ -151,6 +153,8 @@ def _with_interval_and_chance(
     factors: Any,
     rng: np.random.Generator,
     bootstrap: int,
+    *,
+    chance: bool = True,
 ) -> Score:
     """The score of a metric, with `null`, `low` and `high` filled in."""
     if needs_factors(function) and factors is None:
@@ -171,7 +175,7 @@ def _with_interval_and_chance(
     if not np.isfinite(found.value):
         return found
     slow = len(parts) > 1 or function.__name__ in SAMPLING
-    if found.null is None:
+    if found.null is None and chance:
         mix = shuffled.permutation if needs_factors(function) else partial(shuffled.permuted, axis=0)
         rounds = range(1 if slow else SHUFFLES)
         found = _with_chance(found, [value(mix(codes), factors, shuffled).value for _ in rounds])
