@@ -53,15 +53,14 @@ def neuron_knockout(
     matched, matrix = matched_latents(arrays.codes, columns, rows[0])
     seed = int(rng.integers(2**31))
 
-    def accuracies(k: int) -> tuple[float, float]:
-        if matched[k] is None:
-            return 0.0, 0.0
-        sides = scaled, np.delete(scaled, matched[k], 1)
-        both = [_accuracy(_model(predictor, trees, seed), x, columns[k], rows) for x in sides]
-        return both[0], both[1]
-
+    work = [
+        (_model(predictor, trees, seed), x, column)
+        for latent, column in zip(matched, columns, strict=True)
+        for x in (scaled, np.delete(scaled, [] if latent is None else latent, 1))
+    ]
     with no_convergence_warnings():
-        found = np.array(parallel(accuracies, range(len(columns)), jobs))  # [k, 2]
+        flat = parallel(lambda item: _accuracy(*item, rows), work, jobs)
+    found = np.array(flat).reshape(-1, 2)  # [k, 2]
     base = np.array([most_common_accuracy(column, rows) for column in columns])
     lost = np.maximum(found[:, 0], base) - np.maximum(found[:, 1], base)
     each = np.maximum(lost, 0) / np.where(base < 1, 1 - base, 1.0)

@@ -126,19 +126,24 @@ def _positional(function: Metric | None) -> list[str]:
 
 def _chosen(metrics: Sequence[str] | None, seed: int, options: Options, with_factors: bool) -> Sequence[str]:
     """Names of the metrics to compute; refuses what cannot be asked for before anything is computed."""
-    if seed < 0:
-        raise UserError(f"seed must be 0 or more, not {seed}")
     if isinstance(metrics, str):
         raise UserError(f"metrics must be a list of names, such as ['{metrics}'], not '{metrics}'")
     if metrics is not None and not len(metrics):
         raise UserError("metrics is an empty list: name at least one metric, or leave it out for the default suite")
     if metrics is None:
         metrics = [name for name in DEFAULT if with_factors or not needs_factors(metric_function(name))]
+    check_options(metrics, seed, options)
+    return metrics
+
+
+def check_options(metrics: Sequence[str], seed: int, options: Options) -> None:
+    """Refuses a seed or options that metrics do not take."""
+    if seed < 0:
+        raise UserError(f"seed must be 0 or more, not {seed}")
     if unasked := set(options) - set(metrics):
         raise UserError(f"options are given for '{unasked.pop()}', which is not among the chosen metrics")
     for name in metrics:
         config.check(name, config.arguments_of(metric_function(name)), dict(options.get(name, {})))
-    return metrics
 
 
 def _check_names(names: Sequence[str] | None, factors: int) -> None:
