@@ -172,7 +172,7 @@ def test_moving_a_metric_moves_its_rows() -> None:
 
 
 def test_what_cannot_be_scored_is_said() -> None:
-    with pytest.raises(UserError, match="codes have 3 rows and factors 2"):
+    with pytest.raises(UserError, match="codes have 3 samples and factors 2"):
         MIG().update(ROWS[0][:3], ROWS[1][:2])
     empty = MIG()
     with pytest.raises(UserError, match="call update before compute"), pytest.warns(UserWarning, match="before the"):
