@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unbraid.figures.svg import new_figure
+from unbraid.figures.pictures import new_figure
 from unbraid.metrics.suite import DEFAULT, metric_function, needs_factors
 
 SIZES = np.array([3, 6, 12, 32, 32])

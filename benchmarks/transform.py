@@ -9,6 +9,7 @@ floats, and as floats with the channels last. Ends with an error where the media
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -39,10 +40,10 @@ def seconds(work: Callable[[], object]) -> float:
 
 
 def ratios(x: Any) -> list[float]:
-    found = []
+    found = list[float]()
     for start in [*range(0, count, TURN)] * ROUNDS:
         rows = slice(start, min(start + TURN, count))
-        works: list[Callable[[], object]] = [lambda rows=rows: bare(rows), lambda rows=rows: model.transform(x[rows])]
+        works: list[Callable[[], object]] = [partial(bare, rows), partial(model.transform, x[rows])]
         first = len(found) % 2
         took = {i: seconds(works[i]) for i in (first, 1 - first)}
         found.append(took[1] / took[0])

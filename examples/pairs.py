@@ -13,6 +13,6 @@ data = unbraid.load_data("dsprites", size=32)  # rendered here: nothing is downl
 method = unbraid.build("ada_gvae", data, seed=0, width=16, lr=1e-3)
 run = unbraid.fit(method, data, steps=steps, seed=0, sampling={"changed": 1})
 unbraid.represent(run, method, data)
-for name, score in unbraid.score(run, metrics=["mig", "dci"]).items():
+for name, score in unbraid.score(run, metrics=["mig", "sap"]).items():
     print(f"{name}: {score.value:.3f} ({score.low:.3f} to {score.high:.3f}; by chance {score.null:.3f})")
 print(unbraid.report(run))

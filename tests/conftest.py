@@ -1,12 +1,16 @@
 from __future__ import annotations
 
+import importlib.util
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 
 torch.set_num_threads(1)
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -52,3 +56,17 @@ def shared_data(shared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         (root / path.name).symlink_to(path)
     monkeypatch.setenv("UNBRAID_DATA", str(root))
     return root
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    """Chromium as the system has it."""
+    found = next((path for name in BROWSERS if (path := shutil.which(name))), None)
+    if found is None or importlib.util.find_spec("playwright") is None:
+        pytest.skip("there is no Chromium here, or no Playwright to drive it")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
+        yield started
+        started.close()

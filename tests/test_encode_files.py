@@ -98,7 +98,8 @@ def test_arrays_give_the_codes_of_python(images: Model, tmp_path: Path, kind: st
     if kind.endswith("npy"):
         np.save(path, np.asfortranarray(given) if kind == "fortran.npy" else given)
     elif kind.endswith("npz"):
-        np.savez(path, images=given, **({"labels": np.arange(9)} if kind == "several.npz" else {}))
+        more: dict[str, Any] = {"labels": np.arange(9)} if kind == "several.npz" else {}
+        np.savez(path, images=given, **more)
     else:
         with h5py.File(path, "w") as file:
             file["images"], file["labels"] = given, np.arange(9)
@@ -176,7 +177,7 @@ def save(path: Path, array: Any) -> Path:
     return path
 
 
-BAD_ARRAYS = {
+BAD_ARRAYS: dict[str, tuple[Any, str]] = {
     "size": (GREY[:, :8], "x.npy has images of 8x16, and the model was trained on 16x16: resize them"),
     "channels": (np.stack([GREY] * 3, -1), "x.npy has 3 channels, and the model was trained on 1: make them grey"),
     "dtype": (GREY.astype(np.int64), "x.npy holds int64: images are bytes"),
@@ -257,16 +258,16 @@ def test_tables_that_do_not_fit(features: Model, folder: Path, tmp_path: Path, c
         )
 
     assert "t.csv lacks the features 'dose'" in said(FRAME.drop(columns="dose"))
-    assert "the column 'dose' of" in (text := said(FRAME.assign(dose="many"))) and "does not hold numbers" in text
+    assert "has 'many' in row 0, and features are numbers" in said(FRAME.assign(dose="many"))
     holes = FRAME.assign(dose=np.where(np.arange(30) == 11, np.nan, 1.0))
-    assert "has NaN, first in row 11, column 'dose'" in said(holes)
-    assert "has no column 'who' to name its samples: it has 'age'" in said(FRAME, "--id", "who")
+    assert "NaN or infinite, the first in row 11, column 'dose'" in said(holes)
+    assert "t.csv is called 'who': there are: age" in said(FRAME, "--id", "who")
     twice = FRAME.assign(who=["a", "b"] + ["a"] * 28)
-    assert "two samples of" in (text := said(twice, "--id", "who")) and "are called 'a'" in text
-    assert "t.csv has no rows: it is an empty table" in said(FRAME[:0])
+    assert "t.csv have the same who, 'a': ids must differ" in said(twice, "--id", "who")
+    assert "t.csv has no rows" in said(FRAME[:0])
     (tmp_path / "broken.parquet").write_bytes(b"PAR1 but no more")
     words = ["encode", run_of(features), "--out", str(tmp_path / "codes.csv")]
-    assert "broken.parquet is not a readable table" in fault(capsys, *words, str(tmp_path / "broken.parquet"))
+    assert "broken.parquet is no parquet file" in fault(capsys, *words, str(tmp_path / "broken.parquet"))
     assert "holds images, and the model was trained on 4 features" in fault(capsys, *words, str(folder))
     np.save(tmp_path / "x.npy", np.zeros((2, 5)))
     assert "x.npy has 5 features, and the model was trained on 4" in fault(capsys, *words, str(tmp_path / "x.npy"))

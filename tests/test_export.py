@@ -103,7 +103,7 @@ def test_other_numbers_are_refused_and_nothing_is_written(tmp_path: Path, monkey
 def test_a_network_that_cannot_be_traced_is_a_sentence(tmp_path: Path) -> None:
     model = trained(tmp_path / "runs", FEATURES, "vae", latents=2)
     layer = next(part for part in model.method.encoder.modules() if isinstance(part, torch.nn.ReLU))
-    layer.forward = lambda x: x if x.sum().item() > 0 else -x  # type: ignore[method-assign]
+    layer.forward = lambda x: x if x.sum().item() > 0 else -x  # type: ignore[method-assign, assignment]
     with pytest.raises(UserError, match=r"the encoder cannot be exported: torch\.export fails with"):
         export(model, tmp_path / "out", "torch")
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-from unbraid.figures.svg import new_figure
+from unbraid.figures.pictures import new_figure
 from unbraid.study.reproduce import Results
 from unbraid.train import history
 from unbraid.train.run import Run

@@ -63,7 +63,9 @@ def _baselines(r: Results, data: str) -> list[str]:
 
 def _over(found: list[Numbers]) -> Numbers:
     """The mean over sets or methods, seed by seed, of the seeds that all have."""
-    return np.mean([values[: min(map(len, found))] for values in found], 0)
+    seeds = min(map(len, found))
+    over: Numbers = np.stack([values[:seeds] for values in found]).mean(0)
+    return over
 
 
 def _drops(r: Results) -> Asked:

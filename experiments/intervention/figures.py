@@ -11,7 +11,7 @@ import torch
 
 from unbraid.codes import read_codes
 from unbraid.encode import images, to_bytes
-from unbraid.figures.svg import sheet
+from unbraid.figures.pictures import sheet
 from unbraid.problems.plain import stops
 from unbraid.study.reproduce import Results
 from unbraid.train.load import load_data, load_method

@@ -10,6 +10,7 @@ from unbraid.data.split import correlation
 from unbraid.study.claims import Numbers, Table
 from unbraid.study.reproduce import Results
 
+from . import why
 from .scores import FACTOR_VAES, METRICS, SETS, apart_by_sap, drop, main_runs, of_models, rank_correlation, score
 from .study import INDEPENDENT, KEPT, LONGER, WEAKER
 
@@ -31,7 +32,7 @@ PAPER_DIGITS = {"FactorVAE 10": (0.83, 0.41), "FactorVAE 40": (0.72, 0.47), "int
 def tables(everything: Results) -> list[Table]:
     r = main_runs(everything)
     of_sets = [scores(r, data) for data in SETS]
-    checks = [more_steps(everything), robustness(everything), weights(r), costs(r)]
+    checks = [why.table(), more_steps(everything), robustness(everything), weights(r), costs(r)]
     return [*of_sets, digits(r), agreement(r), *checks]
 
 

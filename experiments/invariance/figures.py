@@ -11,7 +11,7 @@ from PIL import Image
 
 from unbraid.codes import Codes, read_codes
 from unbraid.data.sets.rotation_colored_mnist import ANGLES
-from unbraid.figures.svg import new_figure
+from unbraid.figures.pictures import new_figure
 from unbraid.metrics.plane import tsne_plane
 from unbraid.study.reproduce import Results
 from unbraid.train.run import Run

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from unbraid.figures.svg import new_figure
+from unbraid.figures.pictures import new_figure
 from unbraid.study.reproduce import Results
 from unbraid.train import history
 

@@ -32,7 +32,7 @@ import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor
 
-from unbraid.figures.svg import new_figure
+from unbraid.figures.pictures import new_figure
 from unbraid.maths.contrast import supcon_of_units
 from unbraid.maths.slices import infomin, orthogonality
 from unbraid.study.claims import Table

@@ -14,7 +14,7 @@ from unbraid import catalogue
 from unbraid.codes import FILE, Block, Codes, read_codes
 from unbraid.errors import UserError
 from unbraid.metrics.contract import Score
-from unbraid.metrics.suite import DEFAULT, available, metric_function, needs_factors
+from unbraid.metrics.suite import DEFAULT, Tell, available, metric_function, needs_factors, silent
 from unbraid.problems import problems_of
 from unbraid.problems.contract import EXAMPLES, Trained
 from unbraid.problems.scores import Loaded, Options, all_scores, check_metrics, has_factors, split_name, take_scores
@@ -29,7 +29,14 @@ POINTS = 10_000  # rows encoded unless another number is asked for
 
 
 def represent(
-    run: Run, method: Method[Any], data: Table, *, points: int = POINTS, image: int | None = None, seed: int = 0
+    run: Run,
+    method: Method[Any],
+    data: Table,
+    *,
+    points: int = POINTS,
+    image: int | None = None,
+    seed: int = 0,
+    tell: Tell = silent,
 ) -> Codes:
     """Writes codes.npz and pictures.npz of a run, and gives the codes.
 
@@ -37,6 +44,7 @@ def represent(
         points: number of rows to encode, drawn without replacement; all of them where there are fewer
         image: row of the image whose traversals are drawn; the first drawn one unless given
         seed: of the draw
+        tell: is told what is done next
     """
     import torch
 
@@ -45,10 +53,12 @@ def represent(
     table = data.test or data
     if image is not None and not 0 <= image < len(table):
         raise UserError(f"there is no image {image}: {table.name} has the rows 0 to {len(table) - 1}")
+    tell(f"encoding {min(points, len(table)):,} samples")
     codes = encode(method, data, points=points, seed=seed)
     examples = np.concatenate([codes.rows[:1] if image is None else [image], codes.rows[1:EXAMPLES]]).astype(np.int64)
     trained = Trained(method, table, table.background or data.background, examples, seed)
     problems = problems_of(codes)
+    tell("drawing pictures")
     with torch.no_grad():
         codes = replace(codes, extra={n: a for problem in problems for n, a in problem.arrays(trained, codes).items()})
         pictures = {name: drawn for problem in problems for name, drawn in problem.pictures(trained, codes).items()}
@@ -69,6 +79,7 @@ def score(
     seed: int = 0,
     options: Options | None = None,
     trust: bool = False,
+    tell: Tell = silent,
 ) -> dict[str, Score]:
     """Scores the codes of a run and adds to its scores.json.
 
@@ -80,6 +91,7 @@ def score(
         seed: of whatever the metrics draw
         options: keyword arguments of a metric, by its name
         trust: import code of its own that the run names, where a metric needs the model
+        tell: is told what is done next
     """
 
     def loaded() -> tuple[Method[Any], Table]:
@@ -90,7 +102,7 @@ def score(
     warn_if_unfinished(run)
     of_model = metrics is not None and set(metrics) <= set(catalogue.of_models())
     codes = None if of_model else read_codes(run)
-    scores = _scores(codes, metrics, options, seed=seed, block=block, loaded=loaded, where=str(run.path))
+    scores = _scores(codes, metrics, options, seed=seed, block=block, loaded=loaded, where=str(run.path), tell=tell)
     run.write_json("scores.json", run.scores() | {name: value.as_dict() for name, value in scores.items()})
     return scores
 
@@ -163,6 +175,7 @@ def complete(
     image: int | None = None,
     suite: bool = False,
     metrics: Sequence[str] | None = None,
+    tell: Tell = silent,
 ) -> None:
     """Codes, pictures and scores of a trained run, where they are missing or asked for otherwise.
 
@@ -172,6 +185,7 @@ def complete(
         image: row of the image to traverse; encodes again
         suite: complete the default suite where a few metrics have been taken alone
         metrics: the scores to take, in place of all
+        tell: is told what is done next
     """
     warn_if_unfinished(run)
     before = len(read_codes(run).rows) if (run.path / FILE).exists() else None
@@ -179,14 +193,14 @@ def complete(
         method, table = loaded()
         wanted = min(points or before or POINTS, len(table.test or table))
         if wanted != before or image is not None:
-            represent(run, method, table, points=wanted, image=image)
+            represent(run, method, table, points=wanted, image=image, tell=tell)
         if wanted != before:
             (run.path / "scores.json").unlink(missing_ok=True)
     if metrics is not None:
-        score(run, metrics=metrics)
+        score(run, metrics=metrics, tell=tell)
     elif not (run.path / "scores.json").exists() or (suite and not _has_suite(run)):
         try:
-            score(run)
+            score(run, tell=tell)
         except UserError as error:
             warnings.warn(f"there are no scores: {error}", stacklevel=2)
 
@@ -236,6 +250,7 @@ def _scores(
     block: str | None,
     loaded: Loaded | None,
     where: str,
+    tell: Tell = silent,
 ) -> dict[str, Score]:
     """Those that are asked for, or all that there are."""
     if codes is not None and block is not None and block not in codes.blocks:
@@ -246,14 +261,14 @@ def _scores(
         raise UserError(f"the seed must be 0 or more, not {seed}")
     if metrics is None:
         assert codes is not None
-        return all_scores(codes, options or {}, seed=seed, block=block)
+        return all_scores(codes, options or {}, seed=seed, block=block, tell=tell)
     if not metrics:
         raise UserError("no metric is named: leave --metrics out for all of them; 'unbraid list metrics' shows them")
     if unasked := set(options or {}) - set(metrics):
         raise UserError(f"options are given for '{unasked.pop()}', which is not among the metrics asked for")
     wanted = {name: dict((options or {}).get(name, {})) for name in metrics}
     check_metrics(wanted)
-    return take_scores(codes, wanted, seed=seed, block=block, loaded=loaded, where=where)
+    return take_scores(codes, wanted, seed=seed, block=block, loaded=loaded, where=where, tell=tell)
 
 
 def _has_suite(run: Run) -> bool:

@@ -61,6 +61,10 @@ class Decoder(nn.Module):
 class Scale(nn.Module):
     """`Scaling` in torch; in float64 within, as features may lie far from 0."""
 
+    mean: Tensor
+    spread: Tensor
+    divisor: Tensor
+
     def __init__(self, scaling: Scaling) -> None:
         super().__init__()
         self.register_buffer("mean", torch.from_numpy(scaling.mean))

@@ -1,9 +1,9 @@
 """Samples and codes in files, as users have them.
 
 Samples are a folder or zip of image files, an array (.npy, .npz, .h5), or, where the model was trained on features, a
-table (.csv, .tsv, .parquet). Codes are a table with a row for each sample: its `name`, which is its file or the number
-of its row, and a column for each latent, with the names of `Model.feature_names`. In an .npz file these are the arrays
-`codes` [n, k], `columns` [k] and `names` [n].
+table (.csv, .tsv, .parquet, .h5ad). Codes are a table with a row for each sample: its `name`, which is its file or the
+number of its row, and a column for each latent, with the names of `Model.feature_names`. In an .npz file these are the
+arrays `codes` [n, k], `columns` [k] and `names` [n].
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from unbraid.data.io.array_files import H5Rows, StoredArray, npy, npz
 from unbraid.data.io.formats import reading
 from unbraid.data.io.image_files import Color
+from unbraid.data.io.table_files import OPEN, read_features
 from unbraid.data.sets.images import Images
 from unbraid.data.table import Rows
 from unbraid.errors import UserError
@@ -48,7 +49,7 @@ def open_samples(model: Model, path: Path, color: Color | None = None, id: str |
         raise UserError(f"there is no file or folder {path}")
     if path.is_file() and not path.stat().st_size:
         raise UserError(f"{path} is an empty file")
-    if kind in TABLES:
+    if kind in OPEN:
         return _from_table(model, path, id)
     if id is not None:
         raise UserError(f"--id names a column of a table, and {path} is none")
@@ -63,7 +64,7 @@ def open_samples(model: Model, path: Path, color: Color | None = None, id: str |
     if model.scaling is not None:
         raise UserError(
             f"{path} holds images, and the model was trained on {model.shape[2]} features: give a table "
-            f"({', '.join(TABLES)}) or an array of features"
+            f"({', '.join(OPEN)}) or an array of features"
         )
     return _from_images(model, path, color)
 
@@ -103,18 +104,10 @@ def _from_table(model: Model, path: Path, id: str | None) -> Source:
     if model.scaling is None:
         size = "x".join(map(str, model.shape[1:]))
         raise UserError(f"{path} is a table of features, and the model was trained on images of {size}")
-    frame = read_frame(path, id)
-    if id is not None and id not in frame.columns:
-        raise UserError(f"{path} has no column '{id}' to name its samples: it has {_listed(frame.columns)}")
-    names = [str(row) for row in range(len(frame))] if id is None else [str(name) for name in frame[id]]
-    _check_unique(names, path)
-    wanted = list(model.scaling.names)
-    missing = [name for name in wanted if name not in frame.columns]
-    if missing:
-        raise UserError(f"{path} lacks the features {_listed(missing)} that the model was trained on")
-    features = frame[wanted] if wanted else frame.drop(columns=[id] if id else [])
-    model.read(features, str(path))
-    return Source(names, lambda rows: features.iloc[rows])
+    table = read_features(str(path), model.scaling.names, id)
+    model.read(table.features, str(path))
+    names = list(table.ids) or [str(row) for row in range(len(table.features))]
+    return Source(names, lambda rows: table.features[rows])
 
 
 def read_frame(path: Path, text: str | None) -> Any:

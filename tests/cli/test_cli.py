@@ -190,7 +190,10 @@ def test_bad_numbers_are_a_sentence(
         ("score {codes} --metrics mig --set mig.bins=x", "bins of mig must be a whole number, not 'x'"),
         ("score {codes} --block z", "not cut into blocks: leave out the block 'z'"),
         ("score {bare}", r"it holds one bare array, not named ones\)"),
-        ("score x --points 5", "there are: --block, --help, --json, --metrics, --seed, --set, --trust, --version, -h$"),
+        (
+            "score x --points 5",
+            "there are: --block, --codes, --factors, --help, --json, --metrics, --seed, --set, --trust, --version, -h$",
+        ),
     ],
 )
 def test_mistakes_get_one_sentence(

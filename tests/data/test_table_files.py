@@ -246,6 +246,11 @@ def test_what_is_wrong_with_other_files_is_said(tmp_path: Path) -> None:
         Table(path=str(tmp_path / "t.xlsx"))
 
 
+def test_names_of_rows_stay_as_they_are_written(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("who,age\n007,1\n7,2\n")
+    assert read_table(str(tmp_path / "t.csv"), Columns(id="who")).ids == ("007", "7")
+
+
 def test_the_index_that_pandas_writes_can_be_the_id(tmp_path: Path) -> None:
     FRAME.set_index("who")[FEATURES].rename_axis(None).to_csv(tmp_path / "t.csv")
     assert Table(path=str(tmp_path / "t.csv"), id="Unnamed: 0").files == tuple(FRAME["who"])

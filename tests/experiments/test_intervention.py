@@ -10,15 +10,17 @@ from typing import Any
 import numpy as np
 import pytest
 from experiments.intervention import claims as rules
+from experiments.intervention import why
 from experiments.intervention.claims import claims, mixed_share
 from experiments.intervention.scores import METRICS, SETS, SIGMA, apart_by_sap, rank_correlation, rank_draws
 from experiments.intervention.study import CORRELATED, INDEPENDENT, METHODS, SEEDS, WEAKER, small, study
-from experiments.intervention.tables import PAPER, PAPER_DIGITS, robustness, scores, weights
+from experiments.intervention.tables import PAPER, PAPER_DIGITS, robustness, scores, variance_of_weights, weights
 from PIL import Image
 from scipy.stats import spearmanr
 
 from tests.experiments.toys import EXPERIMENTS, reproduce_here
 from unbraid.data.sets.shapes3d import Shapes3D
+from unbraid.data.split import correlation
 from unbraid.study.claims import Claim
 from unbraid.study.reproduce import Result, Results
 
@@ -210,6 +212,41 @@ def test_the_variance_that_weights_should_have_is_that_of_p_over_the_product_of_
     assert drawn.mean() == pytest.approx(1, abs=0.01)
     assert f"{drawn.var():.1f}" == "1.0"
     assert "and 0.97 for correlated ones" in table.note
+
+
+def test_exchanges_of_three_codes_are_those_of_drawn_pairs() -> None:
+    p, rng = correlation((10, 10), 0.2), np.random.default_rng(0)
+    hosts, donors = (np.array(np.divmod(rng.choice(100, 200_000, p=p.ravel()), 10)) for _ in range(2))
+    first = rng.integers(2, size=200_000) == 0
+    apart = np.where(first, [donors[0], hosts[1]], [hosts[0], donors[1]])
+    whole = np.where(first, donors, hosts)
+    for name, drawn in (("separate", apart), ("redundant", apart), ("collapsed", whole)):
+        counted = np.zeros((10, 10))
+        np.add.at(counted, tuple(drawn), 1 / 200_000)
+        assert np.abs(why.exchanged(why.CODES[name], p) - counted).max() < 0.002
+
+
+@pytest.mark.filterwarnings("ignore:MNIST is not in")
+def test_the_objective_prefers_a_code_that_sap_calls_as_good_and_exchange_calls_worthless() -> None:
+    rows = {(row[0], row[1]): row[2:] for row in why.table((INDEPENDENT, 0.2)).rows}
+    assert rows["separate", 0.2][2] == pytest.approx(variance_of_weights(0.2))
+    assert rows["separate", 0.2][0] > 0.25 and rows["collapsed", 0.2][0] == rows["separate", "independent"][0] == 0
+    assert {row[1] for row in rows.values()} == {0}  # with the best weights all are alike
+    assert [rows[name, 0.2][3:] for name in why.CODES] == [pytest.approx(x) for x in ([0.9, 1], [0, 1], [0.9, 0])]
+
+
+def test_the_divergence_of_the_game_is_that_of_its_best_critic() -> None:
+    p, q = np.random.default_rng(0).dirichlet(np.ones(6), 2)
+    best = p / (p + q)
+    value = (p * np.log(best)).sum() + (q * np.log(1 - best)).sum()
+    assert 2 * why.jensen_shannon(p, q) == pytest.approx(value + 2 * np.log(2))
+    assert why.jensen_shannon(np.array([1.0, 0]), np.array([0, 1.0])) == pytest.approx(np.log(2))
+
+
+@pytest.mark.filterwarnings("ignore:MNIST is not in")
+def test_translation_between_values_of_an_empty_feature_is_free() -> None:
+    found = why.translated(repeats=1)
+    assert found["nothing"] < 0.05 * min(found["hue"], found["digit"], found["everything"])
 
 
 def test_digits_are_listed_by_strength_of_correlation_and_for_runs_that_were_apart_before() -> None:

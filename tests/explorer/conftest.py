@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import importlib.util
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -13,22 +11,7 @@ from unbraid.api import build, fit, represent, score
 from unbraid.explorer.page import explore
 from unbraid.train.run import Run
 
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
 Opened = Callable[..., Any]
-
-
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Any]:
-    """Chromium as the system has it."""
-    found = next((path for name in BROWSERS if (path := shutil.which(name))), None)
-    if found is None or importlib.util.find_spec("playwright") is None:
-        pytest.skip("there is no Chromium here, or no Playwright to drive it")
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
-        yield started
-        started.close()
 
 
 @pytest.fixture

@@ -78,7 +78,7 @@ def test_the_table_of_effects_is_that_of_the_model(plain: Run, two: Run, folder:
 
 def test_the_report_shows_the_largest_effects(plain: Run) -> None:
     page = (plain.path / "report.html").read_text()
-    section = page[page.index("What each latent moves") :]
+    section = page[page.index("What each latent moves") :].partition("</section>")[0]
     found = pd.read_csv(plain.path / "effects.csv")
     found = found[found["standardised"].abs() >= LEAST]
     first = found.loc[found["standardised"].abs().idxmax()]

@@ -15,7 +15,8 @@ from unbraid.data.table import Factor
 from unbraid.encode import encode_rows, images
 from unbraid.methods.contract import Method
 from unbraid.problems.contract import Trained
-from unbraid.problems.plain import nearest, neighbours, neighbours_shown, spaces, take, thumbnails
+from unbraid.problems.latents import neighbours_shown
+from unbraid.problems.plain import nearest, neighbours, spaces, take, thumbnails
 
 TABLE = Squares()
 
@@ -138,4 +139,4 @@ def test_a_method_without_a_decoder_has_neighbours_too(tmp_path: Path, monkeypat
     page = report(run).read_text()
     assert "Nearest neighbours" in page
     assert "Reconstructions" not in page
-    assert neighbours_shown({}) == ""
+    assert neighbours_shown({}) == []

@@ -65,7 +65,7 @@ class Balanced(HTMLParser):
         self.open: list[str] = []
 
     def handle_starttag(self, tag: str, attrs: Any) -> None:
-        if tag not in ("meta", "br", "img"):
+        if tag not in ("meta", "br", "img", "wbr"):
             self.open.append(tag)
 
     def handle_endtag(self, tag: str) -> None:
@@ -78,8 +78,8 @@ def test_all_seven_analyses_are_there_with_intervals(tmp_path: Path) -> None:
     assert [int(n) for n in re.findall(r"<h2>(\d)\. ", text)] == [1, 2, 3, 4, 5, 6, 7]
     assert "Cannot be shown" not in text
     assert "24 scored runs, 24.0 hours" in text
-    assert text.count("<svg") == 1 + 1 + 4 + 1 + 1 + 1
-    assert "http" not in re.sub(r'xmlns(:\w+)?="[^"]*"|DOCTYPE.*?>', "", text)  # nothing is fetched from elsewhere
+    assert text.count('class="chart"') == 4 and text.count('class="heat"') == 8
+    assert not re.search(r"https?:|//[a-z]", text)  # nothing is fetched from elsewhere
     assert "-1.00 (-1.00 to -1.00)" in text  # sampled TC falls with strength, always
     assert "same data set, another metric" in text and "another data set, another metric" in text
     row = re.search(r"<td[^>]*>least elbo|most elbo</td>(.*?)</tr>", text)
@@ -117,7 +117,7 @@ def test_what_cannot_be_shown_is_said(
     leave(tmp_path, plan(seeds, data), metrics, downstream=bool(metrics))
     text = written(tmp_path)
     for word in words:
-        assert word.replace("'", "&#x27;") in text
+        assert word.replace("'", "&#39;") in text
 
 
 def test_a_study_that_has_just_begun(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,4 +1,4 @@
-"""The command line: run, score, report, explore, encode, decode, export, study, collect, reproduce, list, data."""
+"""The command line: a module for each command, or for two that belong together."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import unbraid
-from unbraid.cli import data, encode, explore, export, listing, report, reproduce, run, score, study
+from unbraid.cli import compare, data, encode, explore, export, listing, report, reproduce, run, score, study
 from unbraid.cli.parser import Parser
 from unbraid.errors import UserError
 
@@ -37,7 +37,7 @@ def _main(words: Sequence[str] | None) -> int:
         parser = Parser(prog="unbraid", description="Learn disentangled representations and measure them.")
         parser.add_argument("--version", action="version", version=f"unbraid {unbraid.__version__}")
         commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True, parser_class=Parser)
-        for module in (run, score, report, explore, encode, export, study, reproduce, listing, data):
+        for module in (run, score, report, compare, explore, encode, export, study, reproduce, listing, data):
             module.add(commands)
         arguments = parser.parse(words)
         code: int = arguments.main(arguments)

@@ -1,4 +1,4 @@
-"""`unbraid report`: a run, or all runs of a study, as a page."""
+"""`unbraid report`: a run, all runs of a study, or the claims of an experiment as a page."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ POINTS = 10_000
 
 
 def add(commands: argparse._SubParsersAction[Parser]) -> None:
-    parser = commands.add_parser("report", help="write the report of a run or of a study")
-    parser.add_argument("path", help="a run's directory, or a folder of runs: one page about the study")
+    parser = commands.add_parser("report", help="write the report of a run, of a study or of an experiment")
+    parser.add_argument("path", help="a run's directory; a folder of runs; or an experiment's NAME.json")
     parser.add_argument("--points", type=int, help=f"images to encode (default: those that are, or {POINTS})")
     parser.add_argument("--image", type=int, help="row of the image to traverse; encodes anew")
     parser.add_argument("--png", type=Path, metavar="FILE", help="also write the traversals as a picture")
@@ -31,18 +31,26 @@ def main(arguments: argparse.Namespace) -> int:
     from unbraid.evaluate import complete
     from unbraid.reports.page import traversal_sheet
     from unbraid.train.load import load_method, load_table
+    from unbraid.train.progress import Stages
     from unbraid.train.run import Run
 
     if any(Path(arguments.path).glob("*/run.json")) and not (Path(arguments.path) / "run.json").exists():
         return _study(Path(arguments.path), arguments)
+    if arguments.path.endswith(".json"):
+        from unbraid.reports import claims
+
+        print(f"report: {claims.report(Path(arguments.path))}")
+        return 0
     run = Run(arguments.path)
     check_points(arguments.points)
 
     def trained() -> tuple[Method[Any], Table]:
         return load_method(run.path, trust=arguments.trust), load_table(run, trust=arguments.trust)
 
-    complete(run, trained, arguments.points, image=arguments.image)
-    print(f"report: {api.report(run)}")
+    with Stages(show=True) as tell:
+        complete(run, trained, arguments.points, image=arguments.image, tell=tell)
+        page = api.report(run, tell=tell)
+    print(f"report: {page}")
     if arguments.png:
         traversal_sheet(run, arguments.png)
         print(f"picture: {arguments.png}")

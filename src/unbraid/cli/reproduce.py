@@ -20,6 +20,7 @@ def add(commands: argparse._SubParsersAction[Parser]) -> None:
 
 
 def main(arguments: argparse.Namespace) -> int:
+    from unbraid.reports import claims
     from unbraid.study.reproduce import reproduce
     from unbraid.study.run import Resources
 
@@ -33,4 +34,5 @@ def main(arguments: argparse.Namespace) -> int:
     out = arguments.out or (runs / "results" if arguments.quick else beside)
     page = reproduce(folder, out=out, runs=runs, resources=Resources(workers=arguments.workers), quick=arguments.quick)
     print(f"results: {page}")
+    print(f"report: {claims.report(page.with_suffix('.json'), runs / 'report.html')}")
     return 0

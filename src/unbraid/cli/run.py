@@ -67,6 +67,7 @@ def _run(
     from unbraid import api
     from unbraid.evaluate import complete
     from unbraid.train.hooks import TensorBoard
+    from unbraid.train.progress import Stages
 
     check_points(given["points"])
     table = api.load_data(data.name, **data_arguments)
@@ -76,8 +77,10 @@ def _run(
     if given["train_only"]:
         print(f"trained: {run.path}")
         return 0
-    complete(run, lambda: (method, table), given["points"], suite=True, metrics=read_metrics(given["metrics"]))
-    page = api.report(run)
+    metrics = read_metrics(given["metrics"])
+    with Stages(show=not given["quiet"]) as tell:
+        complete(run, lambda: (method, table), given["points"], suite=True, metrics=metrics, tell=tell)
+        page = api.report(run, tell=tell)
     print_scores(run.scores(), run.path.name)
     for name, what in (("codes.csv", "codes of each sample"), ("effects.csv", "what each latent moves")):
         if (run.path / name).exists():

@@ -20,7 +20,7 @@ from unbraid.metrics.arrays import check_arrays
 from unbraid.metrics.information import entropy, information_matrix
 from unbraid.metrics.plane import tsne_plane
 from unbraid.problems import problems_of
-from unbraid.problems.plain import DEAD
+from unbraid.problems.latents import DEAD
 from unbraid.problems.slices import slices_of
 from unbraid.train.run import Run
 

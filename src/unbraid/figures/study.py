@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from unbraid.figures.svg import INK, new_figure
+from unbraid.figures.pictures import INK, new_figure
 
 DOTS = 200  # runs in a violin, above which they are not drawn one by one
 ACROSS = 3  # charts in a row

@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from functools import wraps
-from typing import Any, ParamSpec
+from typing import Any, Literal, ParamSpec
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,6 +39,15 @@ class Score:
     def as_dict(self) -> dict[str, Any]:
         """The score in plain JSON types; NaN and infinity become None."""
         return {f.name: _plain(getattr(self, f.name)) for f in fields(self)}
+
+
+@dataclass(frozen=True)
+class Aim:
+    """What is wanted of a score, and from where on it is bad."""
+
+    best: Literal["high", "low", "chance"] = "high"  # a high score is bad where it is not above chance
+    bad: float | None = None  # from this value on; where chance is best, from this share of the way to 1 on
+    of: str = ""  # the part of the score that `bad` is a multiple of
 
 
 def metric(function: Callable[P, Score]) -> Callable[P, Score]:

@@ -18,9 +18,11 @@ def tsne_plane(codes: Floats, *, perplexity: float = 30.0, seed: int = 0) -> Flo
         seed: of t-SNE
     """
     from sklearn.manifold import TSNE
+    from threadpoolctl import threadpool_limits
 
     codes = np.asarray(codes, np.float64)
     scale = codes.std(0).max()
     start = "pca" if codes.shape[1] > 1 and scale > 0 else "random"
-    model = TSNE(2, perplexity=perplexity, init=start, random_state=seed, n_jobs=1)
-    return np.asarray(model.fit_transform(codes / (scale or 1.0)))
+    model = TSNE(2, perplexity=perplexity, init=start, random_state=seed)
+    with threadpool_limits(1):  # several wait for each other, up to ten times as long on a busy machine
+        return np.asarray(model.fit_transform(codes / (scale or 1.0)))

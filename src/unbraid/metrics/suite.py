@@ -40,7 +40,12 @@ LEVEL = 0.95
 ONE_REPRESENTATION = (["codes", "factors", "rng"], ["codes", "rng"])  # positional arguments of a metric of the suite
 
 Metric = Callable[..., Score]
+Tell = Callable[[str], None]  # is told what is done next
 Options = Mapping[str, Mapping[str, Any]]
+
+
+def silent(what: str) -> None:
+    """Tells nobody."""
 
 
 def score(
@@ -56,6 +61,7 @@ def score(
     units: Sequence[int] | None = None,
     options: Options | None = None,
     jobs: int = 0,
+    tell: Tell = silent,
 ) -> dict[str, Score]:
     """Scores of codes against factors, each with its interval, its chance level and its warnings.
 
@@ -69,12 +75,14 @@ def score(
         units: the unit that each latent belongs to; None: each latent is a unit
         options: keyword arguments of metrics, by the metric's name
         jobs: threads; 0 uses one for each available core
+        tell: is told which metric is taken next
     """
     codes = check_arrays(codes, factors, units).codes
     labels: Any = None if factors is None else np.asarray(factors).reshape(len(codes), -1)
     _check_names(names, 0 if labels is None else labels.shape[1])
     scores = {}
     for name in _chosen(metrics, seed, options or {}, labels is not None):
+        tell(f"scoring {name}")
         function = metric_function(name)
         known = {"kinds": kinds, "units": units, "jobs": jobs}
         shared = {key: value for key, value in known.items() if key in argument_names(function)}

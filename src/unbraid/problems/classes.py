@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from unbraid.codes import Arrays, Codes
 from unbraid.data.table import Product
-from unbraid.figures import svg
+from unbraid.figures.charts import scatter
+from unbraid.figures.parts import Charts, HeatMap, Note, Section, Strip, Strips
 from unbraid.metrics.contract import Score
 from unbraid.metrics.group_accuracy import group_accuracy
 from unbraid.metrics.plane import tsne_plane
@@ -38,6 +39,7 @@ class Classes(Problem):
     roles = MappingProxyType({"p": "predictive", "n": "nuisance"})
     scores = ("group_accuracy", "leakage", "leakage_sampled")
     metrics = ("group_accuracy",)
+    headlines = ("group_accuracy", "leakage")
     needs = "predictions of classes: a run of a method that classifies, such as cnn, vfae or swap_vae, on labelled data"
 
     def applies(self, codes: Codes) -> bool:
@@ -79,9 +81,9 @@ class Classes(Problem):
                 found["leakage_sampled"] = Task("probe_table", sampled, of_draws)
         return found
 
-    def section(self, page: Page) -> str:
+    def sections(self, page: Page) -> list[Section]:
         if not _has_pair(page.codes):
-            return ""
+            return []
         return _pairs_shown(page.pictures) + _moves_shown(page.codes) + _planes(page.codes)
 
 
@@ -154,39 +156,35 @@ def _swapped(trained: Trained, codes: Codes, rng: np.random.Generator) -> Pictur
     return {"swapped": to_bytes(torch.stack([x, *pictures]).reshape(5, 2, len(rows), *x.shape[1:]))}
 
 
-def _pairs_shown(pictures: Pictures) -> str:
+def _pairs_shown(pictures: Pictures) -> list[Section]:
     if "swapped" not in pictures:
-        return ""
-    rows = "".join(
-        f'<div class=latent><span>{name}</span><div><img alt="{name}" src="{svg.strip(first)}">'
-        f'<img alt="{name}" src="{svg.strip(second)}"></div></div>'
-        for name, (first, second) in zip(ROWS, pictures["swapped"], strict=True)
+        return []
+    rows = [Strip.of(name, first, second) for name, (first, second) in zip(ROWS, pictures["swapped"], strict=True)]
+    note = Note(
+        "The two pictures of a pair, one below the other, differ in one factor. Swapped: p, and all of n but the "
+        "latent that differs most, come from the other picture; nothing should change. With a random p the nuisances "
+        "should stay and the class be lost, with a random n the class should stay."
     )
-    return (
-        f"<h2>Pairs, swapped</h2>{rows}"
-        '<p class="note">The two pictures of a pair, one below the other, differ in one factor. Swapped: p, and all of '
-        "n but the latent that differs most, come from the other picture; nothing should change. With a random p the "
-        "nuisances should stay and the class be lost, with a random n the class should stay.</p>"
-    )
+    return [Section("Pairs, swapped", [note, Strips(rows)], "Swapped")]
 
 
-def _moves_shown(codes: Codes) -> str:
+def _moves_shown(codes: Codes) -> list[Section]:
     if "moves_p" not in codes.extra:
-        return ""
+        return []
     matrix = np.concatenate([codes.extra[f"moves_{block}"] for block in PAIR], 1).T  # [latents, factors]
     latents = [f"{block}{i}" for block in PAIR for i in range(codes.blocks[block].width)]
-    return (
-        "<h2>What each factor moves</h2>"
-        + svg.heat_map(matrix, latents, list(codes.factor_names), "standard deviations")
-        + '<p class="note">Mean change of each latent when that factor alone changes. The class should move p, '
-        "nuisances n; latents of n that react to a known nuisance are those in which it is known.</p>"
+    note = Note(
+        "Mean change of each latent when that factor alone changes. The class should move p, nuisances n; latents of n "
+        "that react to a known nuisance are those in which it is known."
     )
+    drawn = HeatMap(matrix, latents, codes.factor_names, "standard deviations")
+    return [Section("What each factor moves", [note, drawn], "Moves")]
 
 
-def _planes(codes: Codes) -> str:
+def _planes(codes: Codes) -> list[Section]:
     """t-SNE of both blocks by class and by each nuisance that makes groups (van der Maaten and Hinton, JMLR 2008)."""
     shown = [str(codes.label), *(name for name in codes.groups if name != codes.label)]
-    text = ""
+    drawn = []
     for block in PAIR:
         space: NDArray[np.float64] = codes.blocks[block].codes[:POINTS].astype(np.float64)
         if len(space) < FEWEST or not space.std(0).max() > 0:
@@ -195,6 +193,6 @@ def _planes(codes: Codes) -> str:
         for name in shown:
             values = codes.factor(name)[: len(plane)]
             groups = {f"{name} {value}": plane[values == value] for value in np.unique(values)}
-            text += f"<h3>{block} by {name}</h3>" + svg.scatter({"": plane[:0], **groups})
-    note = '<p class="note">t-SNE of each block. p should fall into classes and show no nuisance; n the reverse.</p>'
-    return f"<h2>Both blocks on a plane</h2>{text}{note}" if text else ""
+            drawn.append(scatter(f"{block} by {name}", groups))
+    note = Note("t-SNE of each block. p should fall into classes and show no nuisance; n the reverse.")
+    return [Section("Both blocks on a plane", [note, Charts(drawn)], "Maps")] if drawn else []

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from unbraid.codes import Arrays, Codes, Rows
 from unbraid.errors import UserError
-from unbraid.metrics.contract import Score
+from unbraid.figures.parts import Section
+from unbraid.metrics.contract import Aim, Score
 
 if TYPE_CHECKING:  # scores of codes need no torch
     from torch import Tensor
@@ -67,6 +68,8 @@ class Problem(ABC):
     scores: ClassVar[tuple[str, ...]] = ()  # names of its scores; one that ends with '_' goes on with a block's name
     metrics: ClassVar[tuple[str, ...]] = ()  # listed metrics that only this kind of problem can take
     roles: ClassVar[Mapping[str, str]] = MappingProxyType({})  # what its blocks are there for, in a word
+    aims: ClassVar[Mapping[str, Aim]] = MappingProxyType({})  # of its scores, by name, where low or chance is best
+    headlines: ClassVar[tuple[str, ...]] = ()  # the scores that say most, the first of all first
     needs: ClassVar[str] = ""  # what a run must have for them, to complete 'METRIC needs ...'
 
     @abstractmethod
@@ -93,8 +96,8 @@ class Problem(ABC):
         """The scores that can be taken, by name."""
 
     @abstractmethod
-    def section(self, page: Page) -> str:
-        """Its part of the report, as HTML; empty where there is nothing to show."""
+    def sections(self, page: Page) -> list[Section]:
+        """Its part of the report."""
 
 
 def attempt(name: str, meaning: str, take: Callable[[], Score]) -> Score:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Sequence
-from html import escape
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from unbraid.codes import Arrays, Codes
+from unbraid.figures import parts
+from unbraid.figures.parts import Cell, Folded, Note, Part, Section
 from unbraid.problems.contract import Page, Problem, Task, Trained
 
 if TYPE_CHECKING:
@@ -53,22 +54,21 @@ class Features(Problem):
     def tasks(self, codes: Codes, *, seed: int, jobs: int = 0) -> dict[str, Task]:
         return {}
 
-    def section(self, page: Page) -> str:
+    def sections(self, page: Page) -> list[Section]:
         table = _effects(page.codes)
         if table is None:
-            return ""
+            return []
         n = min(MOST, len(page.codes))
-        note = (
-            '<p class="note">What changes in the decoded features when a latent goes from one standard deviation below '
-            "the mean of its codes to one above and all else stays: mean over "
-            f"{n:,} samples, in the units of the feature, with the 95 % interval of that mean, and in standard "
-            "deviations of the feature. The interval does not hold what another seed would have learnt; signs and the "
-            f"order of latents mean nothing. Effects below {LEAST} standard deviations are left out; effects.csv has "
-            "all of them.</p>"
+        note = Note(
+            "What changes in the decoded features when a latent goes from one standard deviation below the mean of its "
+            f"codes to one above and all else stays: mean over {n:,} samples, in the units of the feature, with the "
+            "95 % interval of that mean, and in standard deviations of it. The interval does not hold what another "
+            "seed would have learnt; signs and the order of latents mean nothing. Effects below "
+            f"{LEAST} standard deviations are left out; effects.csv has all of them."
         )
-        first, *others = (_block_shown(name, page, table) for name in page.codes.blocks)
-        more = f"<details><summary>the other blocks</summary>{''.join(others)}</details>" if others else ""
-        return f"<h2>What each latent moves</h2>{first}{note}{more}"
+        first, *others = (_block_shown(name, table) for name in page.codes.blocks)
+        more = [Folded("the other blocks", others)] if others else []
+        return [Section("What each latent moves", [first, note, *more], "Effects")]
 
 
 def _effects(codes: Codes) -> DataFrame | None:
@@ -79,21 +79,16 @@ def _effects(codes: Codes) -> DataFrame | None:
     return effect_table(found, codes.features, codes.extra["feature_spread"]) if found else None
 
 
-def _block_shown(block: str, page: Page, table: DataFrame) -> str:
-    rows = []
+def _block_shown(block: str, table: DataFrame) -> Part:
+    rows: list[list[str | Cell]] = []
     moving = table[(table["standardised"].abs() >= LEAST) & (table["latent"].str.fullmatch(rf"{block}\d+"))]
     for latent in moving.groupby("latent")["standardised"].apply(lambda sizes: -sizes.abs().max()).sort_values().index:
-        for place, line in enumerate(moving[moving["latent"] == latent].head(SHOWN).itertuples()):
-            name = escape(latent) if not place else ""
-            rows.append(
-                f'<tr><td>{name}</td><td>{escape(line.feature)}</td><td class="number"><b>{line.effect:+.3g}</b></td>'
-                f'<td class="number">{line.low:.3g} to {line.high:.3g}</td>'
-                f'<td class="number">{line.standardised:+.2f}</td></tr>'
-            )
+        for line in moving[moving["latent"] == latent].head(SHOWN).itertuples():
+            change, interval = Cell(f"{line.effect:+.3g}", bold=True), f"{line.low:.3g} to {line.high:.3g}"
+            rows.append([str(latent), str(line.feature), change, interval, f"{line.standardised:+.2f}"])
     if not rows:
-        return f'<p class="note">No latent of {escape(block)} moves a feature.</p>'
-    head = "<th>latent</th><th>feature</th><th>change</th><th>95 % interval</th><th>in its standard deviations</th>"
-    return f"<table><tr>{head}</tr>{''.join(rows)}</table>"
+        return Note(f"No latent of {block} moves a feature.")
+    return parts.Table(["latent", "feature", "change", "95 % interval", "in its standard deviations"], rows)
 
 
 def codes_csv(sets: Sequence[tuple[str, Table, Codes]]) -> bytes:

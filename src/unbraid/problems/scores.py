@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 from unbraid import catalogue
 from unbraid.codes import Codes
 from unbraid.errors import UserError, unknown
-from unbraid.metrics.contract import Score
-from unbraid.metrics.suite import available
+from unbraid.metrics.contract import Aim, Score
+from unbraid.metrics.suite import Tell, available, silent
 from unbraid.problems import PROBLEMS, problems_of
 from unbraid.problems.plain import Plain, take
 
@@ -41,6 +41,7 @@ def take_scores(
     jobs: int = 0,
     loaded: Loaded | None = None,
     where: str = "",
+    tell: Tell = silent,
 ) -> dict[str, Score]:
     """The scores that are asked for; the first that cannot be had raises.
 
@@ -51,10 +52,12 @@ def take_scores(
         jobs: threads; 0 uses every core
         loaded: gives the method and its data, for metrics that need the model
         where: the codes are from, for messages
+        tell: is told which score is taken next
     """
     scores: dict[str, Score] = {}
     again: dict[str, Codes] = {}
     for label, options in wanted.items():
+        tell(f"scoring {label}")
         name, colon, own = label.partition(":")
         if name in catalogue.of_models():
             scores[label] = _of_model(name, options, seed, loaded, where)
@@ -73,14 +76,18 @@ def take_scores(
     return scores
 
 
-def all_scores(codes: Codes, options: Options, *, seed: int, block: str | None) -> dict[str, Score]:
+def all_scores(
+    codes: Codes, options: Options, *, seed: int, block: str | None, tell: Tell = silent
+) -> dict[str, Score]:
     """The default suite, a metric that cannot be taken without a value; and all scores of the kinds of problem."""
     check_metrics(options)
-    suite = take(codes, None, seed=seed, block=block, options=options) if has_factors(codes) else {}
+    suite = take(codes, None, seed=seed, block=block, options=options, tell=tell) if has_factors(codes) else {}
     scores = {name: _of_block(score, block or codes.first) for name, score in suite.items()}
     for problem in problems_of(codes):
         if problem.name != Plain.name:
-            scores |= {name: task.take() for name, task in problem.tasks(codes, seed=seed).items()}
+            for name, task in problem.tasks(codes, seed=seed).items():
+                tell(f"scoring {name}")
+                scores[name] = task.take()
     return scores
 
 
@@ -97,6 +104,12 @@ def check_metrics(wanted: Options) -> None:
             catalogue.check(known[split_name(name)[1]], dict(options))
         elif not any(problem.knows(name) for problem in PROBLEMS):
             raise unknown("metric", name, (*known, *(problem.name for problem in PROBLEMS)))
+
+
+def aim_of(label: str) -> Aim:
+    """What is wanted of a score, by its name: 'dci:gbt' and 'reencoded_sap' are as 'dci' and 'sap'."""
+    name = split_name(label.partition(":")[0])[1]
+    return next((problem.aims[name] for problem in PROBLEMS if name in problem.aims), Aim())
 
 
 def split_name(name: str) -> tuple[str, str]:

@@ -16,8 +16,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
-from html import escape
 from itertools import combinations, permutations
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -25,8 +25,9 @@ from numpy.typing import NDArray
 
 from unbraid.codes import Codes
 from unbraid.errors import UserError
-from unbraid.figures import svg
-from unbraid.metrics.contract import Factors, Score
+from unbraid.figures.charts import together
+from unbraid.figures.parts import Cell, Charts, Note, Section, Table
+from unbraid.metrics.contract import Aim, Factors, Score
 from unbraid.metrics.linear_probe import explained_variance
 from unbraid.metrics.probe_table import probe_table
 from unbraid.problems.contract import Page, Problem, Task
@@ -49,6 +50,8 @@ class Slices(Problem):
     name = "slices"
     scores = ("probes_", "copies_")
     metrics = ("probe_table",)
+    headlines = ("probes_z", "copies_z")
+    aims = MappingProxyType({"copies_z": Aim("low", COPY), "copies_r": Aim("low", COPY)})
     needs = "a code with several blocks: a run of sub_infomax or sub_supervised, or of a method with the blocks p and n"
 
     def applies(self, codes: Codes) -> bool:
@@ -73,14 +76,14 @@ class Slices(Problem):
                 )
         return found
 
-    def section(self, page: Page) -> str:
+    def sections(self, page: Page) -> list[Section]:
         probes = {n.removeprefix("probes_"): s["parts"] for n, s in page.scores.items() if n.startswith("probes_")}
-        tables = "".join(
+        tables = [
             _table(whole, parts, page.scores.get(f"copies_{whole}"))
             for whole, parts in probes.items()
             if "accuracy" in parts
-        )
-        return tables + (_balance(page.history) if any(BALANCE[1] in row for row in page.history) else "")
+        ]
+        return tables + ([_balance(page.history)] if any(BALANCE[1] in row for row in page.history) else [])
 
 
 def compare_slices(
@@ -176,36 +179,30 @@ def _solution(
     return ("repeated task", repeated) if repeated else (None, [])
 
 
-def _balance(rows: Sequence[dict[str, float]]) -> str:
-    return (
-        f"<h2>InfoMax against InfoMin</h2>{svg.together(rows, BALANCE)}"
-        '<p class="note">infomax falls as views of one thing are told from others; infomin, the loss of telling one '
-        "slice from another, rises as slices say less of each other, whether it was asked for or not. Where one falls "
-        "and takes the other along, what views share is learned by both slices.</p>"
+def _balance(rows: Sequence[dict[str, float]]) -> Section:
+    note = Note(
+        "infomax falls as views of one thing are told from others; infomin, the loss of telling one slice from "
+        "another, rises as slices say less of each other, whether it was asked for or not. Where one falls and takes "
+        "the other along, what views share is learned by both slices."
     )
+    return Section("InfoMax against InfoMin", [note, Charts([together(rows, BALANCE)])], "Balance")
 
 
-def _table(whole: str, found: dict[str, Any], copies: dict[str, Any] | None) -> str:
+def _table(whole: str, found: dict[str, Any], copies: dict[str, Any] | None) -> Section:
     accuracy, tasks = found["accuracy"], list(found["chance"])
 
-    def row(name: str, values: dict[str, float], best: bool = False) -> str:
-        cells = "".join(
-            f'<td class="number">{"<b>" if best and _is_best(accuracy, whole, name, task) else ""}'
-            f"{100 * values[task]:.1f}{'</b>' if best and _is_best(accuracy, whole, name, task) else ''}</td>"
-            for task in tasks
-        )
-        return f"<tr><td>{escape(name)}</td>{cells}</tr>"
+    def row(name: str, values: dict[str, float], best: bool = False) -> list[str | Cell]:
+        bold = {task: best and _is_best(accuracy, whole, name, task) for task in tasks}
+        return [name, *(Cell(f"{100 * values[task]:.1f}", bold=bold[task]) for task in tasks)]
 
-    rows = "".join(row(block, values, best=True) for block, values in accuracy.items())
-    rows += row("gap", found["gap"]) + row("by chance", found["chance"])
-    heads = "".join(f"<th>{escape(task)}</th>" for task in tasks)
-    return (
-        f"<h2>What each slice of {escape(whole)} tells</h2>"
-        f"<table><tr><th>linear probe on</th>{heads}</tr>{rows}</table>"
-        f'<p class="note">Accuracy in per cent on held-out rows; the better slice is bold. {_shares(found)}'
-        f"{_verdict(found)}"
-        f"{_degenerate(whole, copies)}</p>"
+    rows = [row(block, values, best=True) for block, values in accuracy.items()]
+    rows += [row("gap", found["gap"]), row("by chance", found["chance"])]
+    note = (
+        f"Accuracy in per cent on held-out rows; the better slice is bold. {_shares(found)}{_verdict(found)}"
+        f"{_degenerate(copies)}"
     )
+    table = Table(["linear probe on", *tasks], rows)
+    return Section(f"What each slice of {whole} tells", [table, Note(note)], f"Slices of {whole}")
 
 
 def _shares(found: dict[str, Any]) -> str:
@@ -214,7 +211,7 @@ def _shares(found: dict[str, Any]) -> str:
         f"{block} {', '.join(f'{task} {value:.0%}' for task, value in tasks.items())}"
         for block, tasks in found.get("share", {}).items()
     ]
-    return f"Share of the variance that lies between classes: {escape('; '.join(told))}. " if told else ""
+    return f"Share of the variance that lies between classes: {'; '.join(told)}. " if told else ""
 
 
 def _is_best(accuracy: dict[str, dict[str, float]], whole: str, block: str, task: str) -> bool:
@@ -230,7 +227,7 @@ def _verdict(found: dict[str, Any]) -> str:
     return f"Not diagonal: one slice is the better one at every task, or they are equal{again}."
 
 
-def _degenerate(whole: str, copies: dict[str, Any] | None) -> str:
+def _degenerate(copies: dict[str, Any] | None) -> str:
     if copies is None or copies["value"] is None:
         return ""
     solution = copies["parts"]["solution"]
@@ -238,4 +235,4 @@ def _degenerate(whole: str, copies: dict[str, Any] | None) -> str:
         f" A slice predicts another with R2 {copies['value']:.2f}; the mean |cosine| between slices is "
         f"{copies['parts']['cosine']:.2f}."
     )
-    return text + (f" Degenerate: {escape(solution)} ({escape(copies['warnings'][0])})." if solution else "")
+    return text + (f" Degenerate: {solution} ({copies['warnings'][0]})." if solution else "")

@@ -21,9 +21,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unbraid.codes import Block, Codes
-from unbraid.figures import svg
+from unbraid.figures.charts import scatter
+from unbraid.figures.parts import Charts, Note, Section, Strip, Strips
 from unbraid.metrics.clustering_accuracy import clustering_accuracy
-from unbraid.metrics.contract import Score
+from unbraid.metrics.contract import Aim, Score
 from unbraid.metrics.linear_probe import explained_variance, probe_accuracy
 from unbraid.metrics.plane import tsne_plane
 from unbraid.metrics.w2 import w2
@@ -46,6 +47,18 @@ class TwoSets(Problem):
     roles = MappingProxyType({"s": "salient", "z": "common"})
     scores = ("clustering_", "class_from_", "set_from_z", "w2_z", "z_from_s", "salience")
     metrics = ("w2",)
+    headlines = ("class_from_s", "class_from_z", "set_from_z", "z_from_s")
+    aims = MappingProxyType(
+        {
+            "clustering_z": Aim("chance", 0.5),
+            "class_from_z": Aim("chance", 0.5),
+            "class_from_z_sampled": Aim("chance", 0.5),
+            "set_from_z": Aim("chance", 0.5),
+            "w2_z": Aim("low", 2.0, of="floor"),
+            "z_from_s": Aim("low", 0.5),
+            "salience": Aim("low", 0.5, of="target"),
+        }
+    )
     needs = "a target and a background set: a run of salient_vae, cvae, rb_vae, srb_vae or cpca on such data"
 
     def applies(self, codes: Codes) -> bool:
@@ -83,9 +96,9 @@ class TwoSets(Problem):
             add("salience", "salience", meaning, lambda rng: _salience(codes, other))
         return found
 
-    def section(self, page: Page) -> str:
+    def sections(self, page: Page) -> list[Section]:
         if "s" not in page.codes.blocks:
-            return ""
+            return []
         return _apart_shown(page.pictures) + _between_shown(page.pictures) + _plane_shown(page.codes)
 
 
@@ -182,49 +195,47 @@ def _apart(trained: Trained, codes: Codes) -> Pictures:
     return pictures
 
 
-def _apart_shown(pictures: Pictures) -> str:
+def _apart_shown(pictures: Pictures) -> list[Section]:
     if "apart" not in pictures:
-        return ""
-    text = "<h2>Targets, taken apart</h2>" + _row("targets", pictures["originals"])
-    text += "".join(_row(name, images) for name, images in zip(ROWS, pictures["apart"], strict=True))
-    text += '<p class="note">The second row should show the background alone, the third what was added to it.</p>'
-    text += "<h2>Backgrounds</h2>" + _row("backgrounds", pictures["background_originals"])
-    return text + _row("from [z, 0]", pictures["background_reconstructions"])
+        return []
+    rows = [Strip.of("targets", pictures["originals"])]
+    rows += [Strip.of(name, images) for name, images in zip(ROWS, pictures["apart"], strict=True)]
+    others = [
+        Strip.of("backgrounds", pictures["background_originals"]),
+        Strip.of("from [z, 0]", pictures["background_reconstructions"]),
+    ]
+    note = Note("The second row should show the background alone, the third what was added to it.")
+    return [
+        Section("Targets, taken apart", [note, Strips(rows)], "Taken apart"),
+        Section("Backgrounds", [Strips(others)]),
+    ]
 
 
-def _between_shown(pictures: Pictures) -> str:
+def _between_shown(pictures: Pictures) -> list[Section]:
     if "between" not in pictures:
-        return ""
-    grid = pictures["between"]
-    n, m, channels, height, width = grid.shape
-    sheet = grid.transpose(0, 2, 3, 1, 4).reshape(1, n, channels, height, m * width)[0]
-    rows = "".join(f'<img alt="between salient codes" src="{svg.strip(row[None])}">' for row in sheet)
-    return (
-        "<h2>Between salient codes</h2>"
-        f'<div style="max-width: 26rem">{rows}</div>'
-        '<p class="note">The salient code moves between those of four targets, one in each corner; the common code '
-        "stays that of the target at the top left.</p>"
+        return []
+    note = Note(
+        "The salient code moves between those of four targets, one in each corner; the common code stays that of the "
+        "target at the top left."
     )
+    grid = Strip.of("", *pictures["between"], alt="between salient codes")
+    return [Section("Between salient codes", [note, Strips([grid], small=True)], "Between")]
 
 
-def _plane_shown(codes: Codes) -> str:
+def _plane_shown(codes: Codes) -> list[Section]:
     """t-SNE of the salient codes (van der Maaten and Hinton, JMLR 2008)."""
     assert codes.background is not None
     target, background = (part.blocks["s"].codes[:POINTS] for part in (codes, codes.background))
     both = np.concatenate([target, background]).astype(np.float64)
     if min(len(target), len(background)) < FEWEST or not both.std(0).max() > 0:
-        return ""
+        return []
     plane = tsne_plane(both, seed=0)
     classes = np.zeros(len(target), int) if codes.labels is None else codes.labels[: len(target)]
     kinds = ["target" if codes.labels is None else f"{codes.label} {value}" for value in np.unique(classes)]
     groups = [plane[: len(target)][classes == value] for value in np.unique(classes)]
-    return (
-        "<h2>Salient codes on a plane</h2>"
-        + svg.scatter({"background": plane[len(target) :], **dict(zip(kinds, groups, strict=True))})
-        + '<p class="note">t-SNE of the salient codes of both sets. Backgrounds should lie together, away from '
-        "targets; groups among the targets are what they differ in.</p>"
+    drawn = scatter("", {"background": plane[len(target) :], **dict(zip(kinds, groups, strict=True))}, "background")
+    note = Note(
+        "t-SNE of the salient codes of both sets. Backgrounds should lie together, away from targets; groups among the "
+        "targets are what they differ in."
     )
-
-
-def _row(name: str, images: NDArray[Any]) -> str:
-    return f'<div class=latent><span>{name}</span><img alt="{name}" src="{svg.strip(images)}"></div>'
+    return [Section("Salient codes on a plane", [note, Charts([drawn])], "Map")]

@@ -7,57 +7,100 @@ cannot be shown yet, and why.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from html import escape
 from pathlib import Path
-from typing import Any
+from urllib.parse import quote
 
 import numpy as np
 import pandas as pd
 
-from unbraid.figures import study as study_figures
-from unbraid.figures.svg import svg
-from unbraid.reports.page import document
+from unbraid.figures import charts
+from unbraid.figures.parts import Cell, Charts, Folded, HeatMap, Note, Part, Section, Table
+from unbraid.problems.scores import aim_of
+from unbraid.reports import render
+from unbraid.reports.page import FILE
 from unbraid.study import analyse
 from unbraid.study.measured import Measured, gather
 from unbraid.train.run import commit, write
 
 REPLICATES = 200
+BEST = 10  # runs in the table of the best
+LEADING = ("mig", "dci", "factor_vae_score")  # the metric that runs are sorted by, the first that was taken
 CORRELATIONS = ("total_correlation.mean", "total_correlation.sampled")
 
 
 def report(folder: Path) -> Path:
     """Writes report.html of all scored runs in a folder beside them, and gives its path."""
     evidence = gather(folder)
-    sections = (_runs, _total_correlation, _agreement, _spread, _explained, _selection, _downstream, _udr)
-    body = "".join(section(evidence) for section in sections)
-    notes = "".join(f'<p class="warning">{escape(note)}</p>' for note in evidence.notes)
-    title = f"The study {folder.resolve().name}"
-    head = (
-        f"<h1>{escape(title)}</h1><p class=note>Intervals are {analyse.LEVEL:.0%} by bootstrap over seeds "
-        f"({REPLICATES} draws of whole seeds). With three seeds they are narrower than the truth. Made with commit "
-        f"{escape(commit() or 'unknown')}.</p>{notes}"
+    analyses = (_total_correlation, _agreement, _spread, _explained, _selection, _downstream, _udr)
+    sections = [*_best(evidence, folder), *(analysis(evidence) for analysis in analyses), _runs(evidence)]
+    about = (
+        f"Intervals are {analyse.LEVEL:.0%} by bootstrap over seeds ({REPLICATES} draws of whole seeds). With three "
+        f"seeds they are narrower than the truth. Made with commit {commit() or 'unknown'}."
     )
-    path = folder / "report.html"
-    write(path, document(title, head + body).encode())
+    title = f"The study {folder.resolve().name}"
+    path = folder / FILE
+    known = {"facts": [_amount(evidence)], "about": about, "notes": evidence.notes}
+    write(path, render.page("study.html", title=title, sections=sections, **known))
     return path
 
 
-def _runs(evidence: Measured) -> str:
+def _amount(evidence: Measured) -> str:
+    cost = [c for c in ("seconds.train", "seconds.evaluate") if c in evidence.table]
+    seconds = float(evidence.table[cost].sum().sum())
+    return f"{len(evidence.table)} scored runs" + (f", {spoken(seconds)} of one core" if seconds else "")
+
+
+def spoken(seconds: float) -> str:
+    """A time in the unit that a person would choose."""
+    for unit, size, least in (("days", 86400.0, 3), ("hours", 3600.0, 1.5), ("minutes", 60.0, 1.5)):
+        if seconds >= least * size:
+            return f"{seconds / size:.0f} {unit}" if unit == "minutes" else f"{seconds / size:.1f} {unit}"
+    return f"{seconds:.0f} seconds"
+
+
+def _best(evidence: Measured, folder: Path) -> list[Section]:
+    """The best runs by the first metric that leads, with links to their pages."""
+    if not evidence.metrics:
+        return []
+    by = next((name for name in LEADING if name in evidence.metrics), evidence.metrics[0])
+    tables: list[Part] = []
+    for data, part in evidence.parts():
+        ordered = part.dropna(subset=[by]).sort_values(by, ascending=aim_of(by).best != "high")
+        rows: list[list[str | Cell]] = [
+            [
+                Cell(str(row["run"]), link=link_to(folder, str(row["run"]))),
+                str(row["objective"]),
+                str(row["setting"]),
+                str(row["seed"]),
+                *(Cell(_number(row[metric]), bold=metric == by) for metric in evidence.metrics),
+            ]
+            for row in ordered.head(BEST).to_dict("records")
+        ]
+        tables += [Note(f"**{data}**: the best of {len(ordered)} runs by {by}")]
+        tables += [Table(["run", "objective", "setting", "seed", *evidence.metrics], rows)]
+    return [Section("The best runs", tables, "Best runs")]
+
+
+def link_to(folder: Path, run: str) -> str:
+    """The page of a run, or its directory where it has none."""
+    name = quote(run)
+    return f"{name}/{FILE}" if (folder / run / FILE).exists() else f"{name}/"
+
+
+def _runs(evidence: Measured) -> Section:
     """What is there."""
-    rows = []
+    rows: list[list[str | Cell]] = []
     for (data, objective), part in evidence.table.groupby(["data", "objective"]):
         strengths = sorted(part["strength"].dropna().unique())
         names = part["strength_name"].dropna().unique()
         grid = f"{names[0]} {', '.join(f'{s:g}' for s in strengths)}" if len(names) == 1 else ""
-        rows.append([data, objective, len(part), grid or f"{part['setting'].nunique()}", part["seed"].nunique()])
-    cost = [c for c in ("seconds.train", "seconds.evaluate") if c in evidence.table]
-    hours = float(evidence.table[cost].sum().sum()) / 3600
-    return f"<h2>Runs</h2><p>{len(evidence.table)} scored runs, {hours:.1f} hours of one core.</p>" + _table(
-        ["data set", "objective", "runs", "settings", "seeds"], rows
-    )
+        settings = grid or str(part["setting"].nunique())
+        rows.append([str(data), str(objective), str(len(part)), settings, str(part["seed"].nunique())])
+    table = Table(["data set", "objective", "runs", "settings", "seeds"], rows)
+    return Section("All runs", [Note(f"{_amount(evidence)}."), table])
 
 
-def _total_correlation(evidence: Measured) -> str:
+def _total_correlation(evidence: Measured) -> Section:
     title = "1. Total correlation against strength"
     kinds = [name for name in CORRELATIONS if name in evidence.table and evidence.table[name].notna().any()]
     if not kinds:
@@ -67,41 +110,59 @@ def _total_correlation(evidence: Measured) -> str:
         return _cannot(title, "no objective has runs at two strengths (one number among its arguments that varies)")
     means = analyse.averages(table, kinds, ["data", "objective", "strength"], evidence.rng(), replicates=REPLICATES)
     means["which"] = [f"{kind.rpartition('.')[2]} representation" for kind in means["score"]]
-    rows = []
+    rows: list[list[str | Cell]] = []
     for kind in kinds:
         found = analyse.trend_with_strength(table, kind, evidence.rng(), replicates=REPLICATES)
         rows += [
-            [r.data, r.objective, kind.rpartition(".")[2], _with(r.rho, r.low, r.high)] for r in found.itertuples()
+            [str(r.data), str(r.objective), kind.rpartition(".")[2], _with(r.rho, r.low, r.high)]
+            for r in found.itertuples()
         ]
-    return (
-        f"<h2>{title}</h2>{svg(study_figures.trends(means))}"
-        "<p class=note>Total correlation in nats of a Gaussian with the covariance of the codes; mean over seeds. "
-        "Regularisers act on the sampled code; metrics and users take the mean one.</p>"
-        + _folded(
-            "rank correlation of strength and total correlation",
-            _table(["data set", "objective", "representation", "correlation"], rows),
-        )
+    note = Note(
+        "Total correlation in nats of a Gaussian with the covariance of the codes; mean over seeds. Regularisers act "
+        "on the sampled code; metrics and users take the mean one. Strengths stand in the order of an objective's grid."
     )
+    table = Table(["data set", "objective", "representation", "correlation"], rows)
+    folded = Folded("rank correlation of strength and total correlation", [table])
+    return Section(title, [note, Charts(_trends(means)), folded], "Total correlation")
 
 
-def _agreement(evidence: Measured) -> str:
+def _trends(means: pd.DataFrame) -> list[Part]:
+    """A chart for each data set and each representation, a line for each objective."""
+    colours = {name: colour for colour, name in enumerate(sorted(means["objective"].unique()))}
+    drawn: list[Part] = []
+    for (data, which), part in means[np.isfinite(means["mean"])].groupby(["data", "which"]):
+        lines, names = {}, list[str]()
+        for objective, each in part.groupby("objective"):
+            rows = each.sort_values("strength")
+            points = np.column_stack([np.arange(1, len(rows) + 1), rows[["mean", "low", "high"]].to_numpy(float)])
+            lines[str(objective)] = (colours[objective], points)
+            grid = [f"{strength:g}" for strength in rows["strength"]]
+            names = grid if len(lines) == 1 else [str(i) for i in range(1, max(len(names), len(grid)) + 1)]
+        drawn.append(charts.trend(f"{data}: {which}", lines, "nats", names))
+    return drawn
+
+
+def _agreement(evidence: Measured) -> Section:
     title = "2. Do the metrics agree?"
     if len(evidence.metrics) < 2:
         return _cannot(title, f"it takes two metrics, and the runs have {len(evidence.metrics)}")
-    return _correlated(title, evidence, evidence.metrics, evidence.metrics, "Spearman's rank correlation over runs.")
+    parts = _correlated(evidence, evidence.metrics, evidence.metrics, "Spearman's rank correlation over runs.")
+    return Section(title, parts, "Agreement")
 
 
-def _spread(evidence: Measured) -> str:
+def _spread(evidence: Measured) -> Section:
     title = "3. Scores by objective and by strength"
     if not evidence.metrics:
         return _cannot(title, "no metric was scored against factors")
-    text = f"<h2>{title}</h2>"
+    parts: list[Part] = [Note("A dot is a run, the bar spans 10 to 90 %, the line is the median.")]
     for data, part in evidence.parts():
         part = part.assign(choice=[f"{o} {s}".strip() for o, s in zip(part["objective"], part["setting"], strict=True)])
-        text += f"<h3>{escape(data)}</h3>" + svg(study_figures.violins(part, evidence.metrics, "objective"))
+        if len(evidence.parts()) > 1:
+            parts.append(Note(f"**{data}**"))
+        parts.append(Charts(_spreads(part, evidence.metrics, "objective")))
         if (part.groupby("objective")["choice"].nunique() > 1).any():
-            text += svg(study_figures.violins(part, evidence.metrics, "choice"))
-    rows = []
+            parts.append(Folded(f"{data} by setting", [Charts(_spreads(part, evidence.metrics, "choice"))]))
+    rows: list[list[str | Cell]] = []
     keys = ["data", "objective", "setting"]
     means = analyse.averages(evidence.table, evidence.metrics, keys, evidence.rng(), replicates=REPLICATES)
     for metric in evidence.metrics:
@@ -111,56 +172,70 @@ def _spread(evidence: Measured) -> str:
             mean = _with(row["mean"], row["low"], row["high"])
             rows.append([metric, row["data"], row["objective"], row["setting"], mean, *ranges])
     columns = ["metric", "data set", "objective", "setting", "mean", "10 %", "median", "90 %"]
-    note = "<p class=note>A dot is a run; the bar spans 10 to 90 %.</p>"
-    return text + note + _folded("means and quantiles", _table(columns, rows))
+    parts.append(Folded("means and quantiles", [Table(columns, rows)]))
+    return Section(title, parts, "Scores")
 
 
-def _explained(evidence: Measured) -> str:
+def _spreads(part: pd.DataFrame, metrics: Sequence[str], by: str) -> list[Part]:
+    """A chart for each metric, a row for each group; groups of one objective have one colour."""
+    groups = part.drop_duplicates(by).sort_values(["objective", "strength"])
+    colours = {name: colour for colour, name in enumerate(sorted(part["objective"].unique()))}
+    drawn: list[Part] = []
+    for metric in metrics:
+        rows = []
+        for name, objective in zip(groups[by], groups["objective"], strict=True):
+            values = part.loc[part[by] == name, metric].to_numpy(float)
+            if np.isfinite(values).any():
+                rows.append((str(name), colours[objective], values[np.isfinite(values)]))
+        if rows:
+            drawn.append(charts.spread(metric, rows))
+    return drawn
+
+
+def _explained(evidence: Measured) -> Section:
     title = "4. What explains a score?"
     if not evidence.metrics or evidence.table["objective"].nunique() < 2:
         return _cannot(title, "it takes a metric, and runs of two objectives")
     if len(evidence.table) == evidence.table.groupby(["data", "objective", "setting"], dropna=False).ngroups:
         return _cannot(title, "no setting has two seeds, so that nothing is left for the seed to explain")
     ways = {"objective": ["objective"], "both": ["objective", "setting"]}
-    rows = []
+    rows: list[list[str | Cell]] = []
     for data, part in evidence.parts():
         columns = part[["seed", "objective", "setting", *evidence.metrics]]
         found, low, high = analyse.intervals(
             columns, lambda t: analyse.shares(t, evidence.metrics, ways), evidence.rng(), REPLICATES
         )
         for metric in evidence.metrics:
-            cells: list[Any] = [data, metric]
+            cells: list[str | Cell] = [data, metric]
             for way, by in ways.items():
                 chance = analyse.explained_by_chance(part, metric, by, evidence.rng(), 50)
                 value, least, most = (float(frame.loc[metric, way]) for frame in (found, low, high))
                 cells += [_with(value, least, most, "%"), f"{chance:.0%}"]
             rows.append(cells)
-    return (
-        f"<h2>{title}</h2>"
-        + _table(["data set", "metric", "objective", "by chance", "objective and setting", "by chance"], rows)
-        + "<p class=note>The share of a score's variance over runs that a regression on one-hot codes explains; the "
-        "rest is the seed's. By chance: what as many groups explain of shuffled scores. A draw with repeated seeds "
-        "leaves less to the seed, so these intervals lie high.</p>"
+    note = Note(
+        "The share of a score's variance over runs that a regression on one-hot codes explains; the rest is the "
+        "seed's. By chance: what as many groups explain of shuffled scores. A draw with repeated seeds leaves less to "
+        "the seed, so these intervals lie high."
     )
+    columns = ["data set", "metric", "objective", "by chance", "objective and setting", "by chance"]
+    return Section(title, [Table(columns, rows), note], "Explained")
 
 
-def _selection(evidence: Measured) -> str:
+def _selection(evidence: Measured) -> Section:
     title = "5. Choosing a model without labels, or from elsewhere"
     if not evidence.metrics:
         return _cannot(title, "no metric was scored against factors")
-    text = f"<h2>{title}</h2>"
     guides = {name: sign for name, sign in evidence.guides.items() if name != "udr"}
+    parts: list[Part] = [Note("No run has an ELBO, a reconstruction, a KL or a total correlation to choose by.")]
     if guides:
-        text += _correlated("", evidence, list(guides), evidence.metrics, "What needs no labels against what does.")
-        text += _chosen(evidence, guides)
-    else:
-        text += "<p class=note>No run has an ELBO, a reconstruction, a KL or a total correlation to choose by.</p>"
-    return text + _transferred(evidence)
+        parts = _correlated(evidence, list(guides), evidence.metrics, "What needs no labels against what does.")
+        parts += _chosen(evidence, guides)
+    return Section(title, [*parts, *_transferred(evidence)], "Selection")
 
 
-def _transferred(evidence: Measured) -> str:
+def _transferred(evidence: Measured) -> list[Part]:
     if evidence.table["seed"].nunique() < 2:
-        return "<p class=note>Transfer of settings cannot be shown: it takes two seeds.</p>"
+        return [Note("Transfer of settings cannot be shown: it takes two seeds.")]
     kinds = {
         "same data set, same metric": (False, False),
         "same data set, another metric": (False, True),
@@ -177,14 +252,15 @@ def _transferred(evidence: Measured) -> str:
         else:
             missing.append(name)
     lost = f" Not shown, for want of data sets, metrics or whole settings: {'; '.join(missing)}." if missing else ""
-    return (
-        (_table(["the best setting, on another seed and", "beats a random setting in"], rows) if rows else "")
-        + "<p class=note>The setting that is best by one metric on one data set with one seed, against every other "
-        f"setting where it is taken to; a random choice wins 50 %.{lost}</p>"
+    note = Note(
+        "The setting that is best by one metric on one data set with one seed, against every other setting where it is "
+        f"taken to; a random choice wins 50 %.{lost}"
     )
+    table = Table(["the best setting, on another seed and", "beats a random setting in"], rows)
+    return [table, note] if rows else [note]
 
 
-def _downstream(evidence: Measured) -> str:
+def _downstream(evidence: Measured) -> Section:
     title = "6. Do scores help downstream?"
     if not evidence.downstream or not evidence.metrics:
         return _cannot(title, "it takes the metric 'downstream' and another metric")
@@ -194,21 +270,20 @@ def _downstream(evidence: Measured) -> str:
     note = "Metrics against accuracy with so many labels" + (
         f", and efficiency ({'; '.join(ratios)})." if ratios else "."
     )
-    return _correlated(title, evidence, evidence.metrics, evidence.downstream, note)
+    return Section(title, _correlated(evidence, evidence.metrics, evidence.downstream, note), "Downstream")
 
 
-def _udr(evidence: Measured) -> str:
+def _udr(evidence: Measured) -> Section:
     title = "7. UDR: the model whose latents other seeds find again"
     if "udr" not in evidence.guides:
         return _cannot(title, "no setting has two seeds whose codes are there")
     if not evidence.metrics:
         return _cannot(title, "no metric was scored against factors")
-    return _correlated(title, evidence, ["udr"], evidence.metrics, "UDR against the metrics, over runs.") + _chosen(
-        evidence, {"udr": 1}
-    )
+    parts = _correlated(evidence, ["udr"], evidence.metrics, "UDR against the metrics, over runs.")
+    return Section(title, [*parts, *_chosen(evidence, {"udr": 1})], "UDR")
 
 
-def _chosen(evidence: Measured, guides: Mapping[str, int]) -> str:
+def _chosen(evidence: Measured, guides: Mapping[str, int]) -> list[Part]:
     """How good the run is that a guide would choose."""
     columns = evidence.table[["data", "seed", *guides, *evidence.metrics]]
 
@@ -221,30 +296,27 @@ def _chosen(evidence: Measured, guides: Mapping[str, int]) -> str:
         [f"{'most' if sign > 0 else 'least'} {guide}", *_cells(found.loc[guide], low.loc[guide], high.loc[guide], "%")]
         for guide, sign in guides.items()
     ]
-    return (
-        _table(["the run with the", *evidence.metrics, "mean"], rows)
-        + "<p class=note>The share of the other runs on its data set that the chosen run beats; a random run beats "
-        "50 %.</p>"
-    )
+    note = "The share of the other runs on its data set that the chosen run beats; a random run beats 50 %."
+    return [Table(["the run with the", *evidence.metrics, "mean"], rows), Note(note)]
 
 
-def _correlated(title: str, evidence: Measured, first: Sequence[str], second: Sequence[str], note: str) -> str:
-    """A picture of rank correlations on each data set, and their intervals in a table."""
-    matrices, rows = {}, []
+def _correlated(evidence: Measured, first: Sequence[str], second: Sequence[str], note: str) -> list[Part]:
+    """A heat map of rank correlations on each data set, and their intervals in a table."""
+    maps: list[Part] = []
+    rows: list[list[str | Cell]] = []
     for data, part in evidence.parts():
         columns = part[["seed", *dict.fromkeys([*first, *second])]]
         found, low, high = analyse.intervals(
             columns, lambda t: analyse.agreement(t, first, second), evidence.rng(), REPLICATES
         )
-        matrices[data] = found
+        matrix = found.to_numpy(float)
+        if np.isfinite(matrix).any():
+            maps.append(HeatMap(matrix, list(found.index), list(found.columns), "hundredths", data, 0, 100, full=1))
         rows += [[data, name, *_cells(found.loc[name], low.loc[name], high.loc[name])] for name in first]
-    heading = f"<h2>{title}</h2>" if title else ""
-    if not any(np.isfinite(matrix.to_numpy(float)).any() for matrix in matrices.values()):
-        return heading + "<p class=note>Rank correlations cannot be shown: they take three runs that differ.</p>"
-    return (
-        f"{heading}{svg(study_figures.correlations(matrices))}<p class=note>{escape(note)} In hundredths.</p>"
-        + _folded("the same with intervals", _table(["data set", "", *second], rows))
-    )
+    if not maps:
+        return [Note("Rank correlations cannot be shown: they take three runs that differ.")]
+    table = Folded("the same with intervals", [Table(["data set", "", *second], rows)])
+    return [Note(note), Charts(maps), table]
 
 
 def _cells(values: Iterable[float], low: Iterable[float], high: Iterable[float], unit: str = "") -> list[str]:
@@ -264,15 +336,5 @@ def _number(value: float) -> str:
     return f"{value:.2f}" if np.isfinite(value) else ""
 
 
-def _table(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
-    head = "".join(f"<th>{escape(str(column))}</th>" for column in columns)
-    body = "".join("<tr>" + "".join(f'<td class="number">{escape(str(c))}</td>' for c in row) + "</tr>" for row in rows)
-    return f'<div class="wide"><table><tr>{head}</tr>{body}</table></div>'
-
-
-def _folded(title: str, content: str) -> str:
-    return f"<details><summary>{escape(title)}</summary>{content}</details>"
-
-
-def _cannot(title: str, why: str) -> str:
-    return f"<h2>{title}</h2><p class=note>Cannot be shown yet: {escape(why)}.</p>"
+def _cannot(title: str, why: str) -> Section:
+    return Section(title, [Note(f"Cannot be shown yet: {why}.")], title.partition(" ")[2].partition(":")[0])

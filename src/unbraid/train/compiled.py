@@ -12,14 +12,12 @@ from contextlib import contextmanager
 from typing import Any
 
 import torch
-import torch._dynamo.config
-import torch._functorch.config
 from torch import nn
 
 from unbraid.errors import UserError
 from unbraid.methods.contract import Method
 
-OPTIONS = {"fallback_random": True}  # random numbers of a network, such as dropout, are those of the plain one
+OPTIONS: dict[str, Any] = {"fallback_random": True}  # random numbers, such as dropout's, are those of the plain network
 RECOMPILED = 8  # times that each network may be compiled, for other sizes of batches
 
 
@@ -37,6 +35,9 @@ def check_compiler(device: torch.device) -> None:
 @contextmanager
 def compiled(method: Method[Any]) -> Iterator[None]:
     """The networks of a method are compiled within; the first steps take a minute longer."""
+    import torch._dynamo.config
+    import torch._functorch.config  # both take seconds
+
     networks = list(_networks(method))
     for network in networks:
         network.forward = torch.compile(network.forward, options=OPTIONS)

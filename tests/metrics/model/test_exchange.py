@@ -14,10 +14,11 @@ from unbraid.data.batch import Batch
 from unbraid.data.table import Bytes, Factor, Grid, Spec, Table, Values
 from unbraid.encode import encode_rows, reencode
 from unbraid.errors import UserError
+from unbraid.figures.parts import HeatMap
 from unbraid.methods.contract import Loss, Method
 from unbraid.metrics.contract import Score
 from unbraid.metrics.model.exchange import Follows, _Judge, _score, credited, exchange
-from unbraid.problems.plain import exchanged
+from unbraid.problems.latents import exchanged
 from unbraid.problems.scores import take_scores
 from unbraid.study.evaluation import Evaluation
 
@@ -266,10 +267,11 @@ def test_a_seed_decides_everything() -> None:
 @pytest.mark.usefixtures("exact")
 def test_the_report_shows_the_rates() -> None:
     found = of("permuted").as_dict()
-    page = exchanged({"exchange:short": found, "mig": {"parts": {}}})
-    assert page.count("<h3>") == 3
-    assert "follows the donor" in page
-    assert exchanged({"mig": {"parts": {}}}) == ""
+    (section,) = exchanged({"exchange:short": found, "mig": {"parts": {}}})
+    maps = [part for part in section.parts if isinstance(part, HeatMap)]
+    assert [part.title for part in maps] == ["follows the donor", "stays as it was", "neither"]
+    np.testing.assert_array_equal(maps[0].matrix, np.array(found["parts"]["donor"], float))
+    assert exchanged({"mig": {"parts": {}}}) == []
 
 
 def codes_of(rule: str) -> Any:

@@ -99,7 +99,7 @@ def read_table(path: str, columns: Columns, *, like: StoredTable | None = None) 
         stored = _from_array(file, columns)
         _check_alike(stored.where, (), stored.features.shape[1], like)
         return stored
-    source = OPEN[suffix](file)
+    source = OPEN[suffix](file, columns.id)
     columns = _present(file, source, columns, optional=bool(like))
     names = [name for name in source.features if name not in columns.named]
     if not names or not source.rows:
@@ -120,7 +120,7 @@ def read_columns(path: str, patterns: Sequence[str], others: Sequence[str]) -> S
     file = Path(path).expanduser()
     if file.suffix.lower() not in OPEN:
         raise UserError(f"{path} has no names of columns: the files that have end with {', '.join(OPEN)}")
-    source = OPEN[file.suffix.lower()](file)
+    source = OPEN[file.suffix.lower()](file, None)
     names: list[str] = []
     for pattern in patterns:
         found = [name for name in source.features if name == pattern or fnmatchcase(name, pattern)]
@@ -135,6 +135,25 @@ def read_columns(path: str, patterns: Sequence[str], others: Sequence[str]) -> S
     numbers = _gathered(file, source, names)
     _check_finite(str(file), numbers, names)
     return StoredTable(str(file), numbers, tuple(names), source.read(list(others)))
+
+
+def read_features(path: str, names: Sequence[str], id: str | None) -> StoredTable:
+    """The features of these names, or all of them where none are given; columns besides them are ignored."""
+    file = Path(path).expanduser()
+    source = OPEN[file.suffix.lower()](file, id)
+    _present(file, source, Columns(id=id), optional=False)
+    missing = [name for name in names if name not in source.features]
+    if missing:
+        more = f" and {len(missing) - 3} more" if len(missing) > 3 else ""
+        raise UserError(f"{file} lacks the features {', '.join(map(repr, missing[:3]))}{more}")
+    wanted = list(names) or [name for name in source.features if name != id]
+    if not wanted or not source.rows:
+        raise UserError(f"{file} has no {'rows' if wanted else 'column left to be a feature'}")
+    ids = tuple(map(str, source.read([id])[id])) if id else source.ids
+    _check_ids(file, id or "name", ids)
+    features = _gathered(file, source, wanted)
+    _check_finite(str(file), features, wanted)
+    return StoredTable(str(file), features, tuple(wanted), ids=ids)
 
 
 def column_names(text: str | None) -> tuple[str, ...]:
@@ -181,7 +200,7 @@ def _check_alike(where: str, names: Sequence[str], count: int, like: StoredTable
             )
 
 
-def _open_csv(file: Path) -> Source:
+def _open_csv(file: Path, text: str | None = None) -> Source:
     import pandas as pd
 
     separator = "\t" if file.suffix.lower() == ".tsv" else ","
@@ -194,7 +213,8 @@ def _open_csv(file: Path) -> Source:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("error", pd.errors.ParserWarning)
-                frame = pd.read_csv(file, sep=separator, encoding="utf-8-sig", index_col=False)
+                kinds = {text: str} if text else None
+                frame = pd.read_csv(file, sep=separator, encoding="utf-8-sig", index_col=False, dtype=kinds)
         except (pd.errors.ParserError, pd.errors.ParserWarning) as error:
             raise UserError(
                 f"{file} has lines with more values than there are names of columns ({str(error).strip()})"
@@ -210,7 +230,7 @@ def _open_csv(file: Path) -> Source:
     )
 
 
-def _open_parquet(file: Path) -> Source:
+def _open_parquet(file: Path, text: str | None = None) -> Source:
     from pyarrow import ArrowInvalid, parquet
 
     with reading(file, "a parquet file"):
@@ -238,7 +258,7 @@ def _open_parquet(file: Path) -> Source:
     return Source(names, names, stored.metadata.num_rows, kind, read, parts)
 
 
-def _open_h5ad(file: Path) -> Source:
+def _open_h5ad(file: Path, text: str | None = None) -> Source:
     stored = H5ad(file)
     rows = max(1, PIECE // max(1, len(stored.features)))
     _check_twins(file, stored.features)
@@ -251,7 +271,7 @@ def _open_h5ad(file: Path) -> Source:
     return Source(stored.features, stored.columns, len(stored.ids), lambda _: kind, stored.frame, parts, stored.ids)
 
 
-OPEN: dict[str, Callable[[Path], Source]] = {
+OPEN: dict[str, Callable[[Path, str | None], Source]] = {  # by a file and the column to be read as text, such as 007
     ".csv": _open_csv,
     ".tsv": _open_csv,
     ".parquet": _open_parquet,
