@@ -46,9 +46,13 @@ def built(name: str, **more: Any) -> Any:
     return getattr(wrapped, wrapped.class_name(name))(**LIGHT.get(name, {}), **more)
 
 
+def batches(size: int, rows: tuple[Tensor, Tensor] = ROWS) -> list[tuple[Tensor, Tensor]]:
+    return [(rows[0][i : i + size], rows[1][i : i + size]) for i in range(0, len(rows[0]), size)]
+
+
 def fed(metric: Any, batch: int = 100, rows: tuple[Tensor, Tensor] = ROWS) -> Any:
     both = isinstance(metric, wrapped.FactorMetric)
-    for codes, factors in zip(rows[0].split(batch), rows[1].split(batch), strict=True):
+    for codes, factors in batches(batch, rows):
         metric.update(codes, factors) if both else metric.update(codes)
     return metric
 
@@ -142,7 +146,7 @@ def test_a_collection_shares_the_rows() -> None:
     collection = MetricCollection(
         {"mig": MIG(), "dci": DCI(predictor="trees", trees=2), "tc": GaussianTotalCorrelation()}
     )
-    for codes, factors in zip(ROWS[0].split(120), ROWS[1].split(120), strict=True):
+    for codes, factors in batches(120):
         collection.update(codes=codes, factors=factors)
     found = collection.compute()
     assert found["mig"] == fed(MIG()).compute()

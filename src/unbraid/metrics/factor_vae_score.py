@@ -93,7 +93,7 @@ def _votes(
     scaled: Floats, lookup: RowsByValue, m: int, batch: int, arrays: Arrays, active: Bools, rng: np.random.Generator
 ) -> Ints:  # [m]
     variances = batch_variances(scaled, lookup, m, batch, arrays.units, rng)
-    return np.where(active, variances, np.inf).argmin(1)
+    return np.asarray(np.where(active, variances, np.inf).argmin(1))
 
 
 def batch_variances(

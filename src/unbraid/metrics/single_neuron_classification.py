@@ -75,7 +75,7 @@ def equal_cells(fitted: Floats, x: Floats, cells: int) -> Ints:  # [n], [m] -> [
     """The cell of each x among cells of equally many fitted values; equal values go where their middle rank belongs."""
     ordered = np.sort(fitted)
     twice_rank = np.searchsorted(ordered, x, side="left") + np.searchsorted(ordered, x, side="right")
-    return np.minimum(twice_rank * cells // (2 * len(ordered)), cells - 1)
+    return np.asarray(np.minimum(twice_rank * cells // (2 * len(ordered)), cells - 1))
 
 
 def most_common_accuracy(column: Column, rows: tuple[Ints, Ints]) -> float:
