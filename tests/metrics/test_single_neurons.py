@@ -75,9 +75,9 @@ def test_each_latent_serves_one_factor_and_a_factor_without_one_counts_nothing()
 
 
 def test_the_matching_is_the_best_of_all_and_not_of_each() -> None:
-    """Both latents know the first factor best, but the second knows nothing of the other one."""
+    """The first latent knows most of both factors, log 3 and log 2; the second log 2 of the first and no other."""
     factors = grid(30, (6, 2))
-    codes = np.stack([2 * factors[:, 0] + factors[:, 1], factors[:, 0]], 1).astype(float)
+    codes = np.stack([10 * factors[:, 1] + factors[:, 0], factors[:, 0] // 3], 1).astype(float)
     assert single_neuron_classification(codes, factors, rng()).parts["matched_latent"] == [1, 0]
 
 

@@ -53,7 +53,7 @@ def test_the_smallest_variance_and_the_largest_disagree() -> None:
     found = z_max_variance(codes, factors, rng())
     held = score(codes, factors, metrics=["factor_vae_score"], bootstrap=0)["factor_vae_score"]
     assert found.parts["per_factor"][1] == 1 and held.parts["per_factor"][0] == 1
-    assert found.value > 0.75
+    assert found.parts["votes"][0][1] == 0 and found.value > 0.75
 
 
 def test_rows_without_a_neighbour_are_left_out_and_told() -> None:
