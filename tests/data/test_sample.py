@@ -152,7 +152,7 @@ def test_a_set_that_lacks_something_is_refused_with_the_names_of_others() -> Non
         sampler(DSprites(), Views, batch=8, seed=0)
     assert {"dsprites", "cars3d"} <= set(sets_that_give("Pairs"))
     assert "dsprites" not in sets_that_give("Labelled")
-    assert not {"table", "painted", "contrast"} & set(sets_that_give("Images"))
+    assert not {"arrays", "painted", "contrast"} & set(sets_that_give("Images"))
     assert set(DRAW) == set(KINDS)
 
 
