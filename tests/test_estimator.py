@@ -139,6 +139,13 @@ def test_cases_against_controls() -> None:
         Disentangler("salient_vae", steps=3).fit(FEATURES)
 
 
+def test_successive_samples_that_are_given() -> None:
+    fitted = Disentangler("slow_vae", **QUICK).fit(pairs=(IMAGES[:-1], IMAGES[1:]))
+    assert fitted.transform(IMAGES).shape == (len(IMAGES), 2)
+    with pytest.raises(UserError, match=r"slow_vae needs samples and those of the next moment: fit\(pairs="):
+        Disentangler("slow_vae", **QUICK).fit(IMAGES)
+
+
 def test_pairs_that_are_given() -> None:
     fitted = Disentangler("ada_gvae", **QUICK).fit(pairs=(IMAGES[:15], IMAGES[15:]), changed=2)
     assert fitted.transform(IMAGES).shape == (30, 2)

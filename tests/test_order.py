@@ -19,6 +19,7 @@ STAGES = [
     ["codes"],
     ["encode", "effects"],
     ["metrics"],
+    ["torchmetrics"],
     ["model"],
     ["sample_files"],
     ["encode_files"],

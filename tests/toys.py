@@ -13,7 +13,7 @@ class Squares(Grid):
 
     name = "squares"
     factors = (Factor("x", 8), Factor("y", 8), Factor("side", 3), Factor("light", 4))
-    gives = ("Images", "Labelled", "Pairs", "Views", "TargetBackground")
+    gives = ("Images", "Labelled", "Pairs", "Transitions", "Views", "TargetBackground")
     label = "side"
     nuisances = ("light",)
     shape = (1, 12, 12)

@@ -22,6 +22,7 @@ NEEDS = {  # what a method of a batch kind needs beyond samples
     "Labelled": "classes: fit(X, y)",
     "Views": "classes: fit(X, y)",
     "Pairs": "pairs: fit(pairs=(X1, X2), changed=1)",
+    "Transitions": "samples and those of the next moment: fit(pairs=(X1, X2))",
     "TargetBackground": "samples without what is salient in X: fit(X, background=B)",
 }
 
@@ -88,7 +89,8 @@ class Disentangler(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             X: the samples
             y: their classes [n]; or [n, 1 + m], the class and then known nuisances; unused by methods without classes
             background: samples without what is salient in X
-            pairs: (X1, X2) in place of X: samples that differ in `changed` factors from each other, row by row
+            pairs: (X1, X2) in place of X: samples that differ in `changed` factors from each other, row by row, or
+                samples and those of the next moment
             changed: number of factors in which the samples of a pair differ
         """
         entry = catalogue.method_entry(self.method)
@@ -98,7 +100,8 @@ class Disentangler(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         sampling = {a.name: given.pop(a.name) for a in catalogue.sampling(kind)}
         if pairs is not None:
             table = self._pairs(pairs, changed, known)
-            sampling["changed"] = changed
+            if kind == "Pairs":
+                sampling["changed"] = changed
         elif X is None:
             raise UserError("there is nothing to learn from: fit(X), or fit(pairs=(X1, X2))")
         else:

@@ -55,7 +55,7 @@ def test_labels_of_an_npz(tmp_path: Path) -> None:
         assert table.values(np.arange(5)).T.tolist() == [[0, 2, 1, 1, 0]]
         assert np.array_equal(every(table)[:, 0], n)
     np.savez(path, n)
-    assert Images(path=str(path)).gives == ("Images",)
+    assert list(Images(path=str(path)).gives) == ["Images"]
     for labels in (np.zeros(4, int), np.zeros(5), np.array([-1, 0, 0, 0, 0]), np.array([0, 0, 0, 0, 10**9])):
         np.savez(path, images=n, labels=labels)
         with pytest.raises(UserError, match=r"'labels' in .*x\.npz"):

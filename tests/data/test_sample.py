@@ -6,14 +6,14 @@ import torch
 from tests.toys import Squares
 
 from unbraid import catalogue, machine
-from unbraid.data.batch import Batch, Images, Labelled, Pairs, TargetBackground, Views
+from unbraid.data.batch import Batch, Images, Labelled, Pairs, TargetBackground, Transitions, Views
 from unbraid.data.samplers import DRAW, sampler, sets_that_give
 from unbraid.data.sets.dsprites import DSprites
 from unbraid.data.sets.shapes3d import Shapes3D
 from unbraid.data.split import select_rows
 from unbraid.errors import UserError
 
-KINDS = [Images, Labelled, Pairs, Views, TargetBackground]
+KINDS = [Images, Labelled, Pairs, Transitions, Views, TargetBackground]
 
 
 def tensors(batch: Batch) -> list[torch.Tensor]:
@@ -152,7 +152,7 @@ def test_a_set_that_lacks_something_is_refused_with_the_names_of_others() -> Non
         sampler(DSprites(), Views, batch=8, seed=0)
     assert {"dsprites", "cars3d"} <= set(sets_that_give("Pairs"))
     assert "dsprites" not in sets_that_give("Labelled")
-    assert not {"table", "painted", "contrast"} & set(sets_that_give("Images"))
+    assert not {"arrays", "painted", "contrast"} & set(sets_that_give("Images"))
     assert set(DRAW) == set(KINDS)
 
 
@@ -178,7 +178,7 @@ def test_sets_know_which_of_their_factors_have_no_order() -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "images"), [(Images, 1), (Labelled, 1), (Pairs, 2), (Views, 2), (TargetBackground, 2)]
+    ("kind", "images"), [(Images, 1), (Labelled, 1), (Pairs, 2), (Transitions, 2), (Views, 2), (TargetBackground, 2)]
 )
 def test_a_batch_that_does_not_fit_into_memory_is_refused(
     kind: type[Batch], images: int, monkeypatch: pytest.MonkeyPatch

@@ -12,12 +12,15 @@ from tests.metrics.worlds import Array, grid, noise, perfect, rng, rotation
 from unbraid.metrics import suite
 from unbraid.metrics.contract import Score
 from unbraid.metrics.dci import dci
+from unbraid.metrics.dcimig import dcimig
 from unbraid.metrics.explicitness import explicitness
 from unbraid.metrics.factor_vae_score import factor_vae_score
 from unbraid.metrics.info_mec import info_mec
 from unbraid.metrics.irs import irs
+from unbraid.metrics.jemmig import jemmig
 from unbraid.metrics.mcc import mcc
 from unbraid.metrics.mig import mig
+from unbraid.metrics.mig_sup import mig_sup
 from unbraid.metrics.modularity import modularity
 from unbraid.metrics.r2 import r2
 from unbraid.metrics.sap import sap
@@ -27,11 +30,15 @@ PERFECT = perfect(FACTORS)
 QUICK: dict[str, dict[str, Any]] = {
     "beta_vae_score": {"points": 1000, "test_points": 1000},
     "factor_vae_score": {"votes": 1000, "test_votes": 1000},
+    "z_max_variance": {"votes": 1000, "test_votes": 1000},
     "dci": {"predictor": "trees", "trees": 5},
+    "dci_es": {"features": (0, 16)},
+    "neuron_knockout": {"trees": 5},
     "info_mec": {"estimator": "equal"},
 }
 AT_BEST_ONE = ["beta_vae_score", "factor_vae_score", "mig", "dci", "modularity", "explicitness", "irs", "mcc", "r2"]
-AT_BEST_ONE += ["sap", "info_mec"]
+AT_BEST_ONE += ["sap", "info_mec", "mig_sup", "dcimig", "jemmig", "z_max_variance", "dci_es"]
+AT_BEST_ONE += ["single_neuron_classification", "neuron_knockout"]
 
 
 def value(name: str, codes: Array, factors: Array = FACTORS) -> float:
@@ -54,18 +61,22 @@ def test_scale_of_a_latent_does_not_matter(name: str) -> None:
     assert value(name, PERFECT * [1000, 1, 0.001]) == pytest.approx(1, abs=1e-6)
 
 
-@pytest.mark.parametrize("name", [n for n in AT_BEST_ONE if n not in ("modularity",)])
+@pytest.mark.parametrize("name", [n for n in AT_BEST_ONE if n not in ("modularity", "mig_sup")])
 def test_dead_latents_beside_a_perfect_code_change_nothing(name: str) -> None:
     dead = np.full((len(FACTORS), 2), 3.7)
     assert value(name, np.concatenate([dead, PERFECT], 1)) == pytest.approx(1, abs=1e-6)
 
 
-@pytest.mark.parametrize("name", ["mig", "sap"])
+@pytest.mark.parametrize("name", ["mig", "sap", "neuron_knockout"])
 def test_a_duplicated_code_has_no_gap(name: str) -> None:
     assert value(name, np.repeat(PERFECT, 2, 1)) == pytest.approx(0, abs=1e-9)
 
 
-@pytest.mark.parametrize("name", ["modularity", "irs", "explicitness", "factor_vae_score", "beta_vae_score", "mcc"])
+NOT_HARMED_BY_COPIES = ["modularity", "irs", "explicitness", "factor_vae_score", "beta_vae_score", "mcc", "mig_sup"]
+NOT_HARMED_BY_COPIES += ["dcimig", "z_max_variance", "dci_es", "single_neuron_classification"]
+
+
+@pytest.mark.parametrize("name", NOT_HARMED_BY_COPIES)
 def test_a_duplicated_code_loses_no_modularity(name: str) -> None:
     assert value(name, np.repeat(PERFECT, 2, 1)) == pytest.approx(1, abs=1e-6)
 
@@ -83,6 +94,8 @@ def test_a_rotated_code_scores_less(name: str) -> None:
         "beta_vae_score": 1.01,
         "factor_vae_score": 1.01,
         "explicitness": 1.01,
+        "z_max_variance": 1.01,
+        "dci_es": 1.01,
         "irs": 0.9,
         "mcc": 0.95,
         "r2": 0.95,
@@ -90,12 +103,18 @@ def test_a_rotated_code_scores_less(name: str) -> None:
     assert value(name, PERFECT @ rotation(3)) < limits.get(name, 0.8)
 
 
-@pytest.mark.parametrize("name,most", [("mig", 0.01), ("sap", 0.01), ("dci", 0.1), ("mcc", 0.1), ("r2", 0.01)])
+NO_SCORE = [("mig", 0.01), ("sap", 0.01), ("dci", 0.1), ("mcc", 0.1), ("r2", 0.01)]
+NO_SCORE += [("mig_sup", 0.01), ("dcimig", 0.01), ("single_neuron_classification", 0.02), ("neuron_knockout", 0.02)]
+
+
+@pytest.mark.parametrize(
+    "name,most", [("mig", 0.01), ("sap", 0.01), ("dci", 0.1), ("mcc", 0.1), ("r2", 0.01), *NO_SCORE]
+)
 def test_noise_scores_nothing(name: str, most: float) -> None:
     assert 0 <= value(name, noise(len(FACTORS), 3)) < most
 
 
-@pytest.mark.parametrize("name", ["beta_vae_score", "factor_vae_score"])
+@pytest.mark.parametrize("name", ["beta_vae_score", "factor_vae_score", "z_max_variance"])
 def test_noise_votes_at_chance(name: str) -> None:
     assert value(name, noise(len(FACTORS), 3)) == pytest.approx(1 / 3, abs=0.08)
 
@@ -145,7 +164,9 @@ def test_two_factors_mixed_evenly_in_two_latents() -> None:
     assert mig(mixed, factors, rng()).value == pytest.approx(0, abs=0.02)
 
 
-@pytest.mark.parametrize("fn", [mig, modularity, irs, mcc, lambda *a: sap(*a, method="correlation")])
+@pytest.mark.parametrize(
+    "fn", [mig, mig_sup, dcimig, jemmig, modularity, irs, mcc, lambda *a: sap(*a, method="correlation")]
+)
 def test_order_of_samples_and_latents_changes_nothing(fn: Callable[..., Score]) -> None:
     codes = np.concatenate([PERFECT @ rotation(3), noise(len(FACTORS), 2)], 1)
     rows, columns = rng(1).permutation(len(codes)), [4, 2, 0, 1, 3]

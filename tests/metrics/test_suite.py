@@ -24,6 +24,9 @@ LIGHT: dict[str, dict[str, Any]] = {
     "beta_vae_score": {"points": 300, "test_points": 300},
     "factor_vae_score": {"votes": 300, "test_votes": 300},
     "dci": {"predictor": "trees", "trees": 3},
+    "dci_es": {"features": (0, 8)},
+    "neuron_knockout": {"trees": 3},
+    "z_max_variance": {"votes": 300, "test_votes": 300},
     "downstream": {"sizes": (10, 50), "predictor": "trees"},
     "clustering_accuracy": {"plane": False, "resamplings": 20},
 }

@@ -88,7 +88,7 @@ class PairTable(ArrayTable):
 
     def __init__(self, rows: Reader, shape: tuple[int, int, int], digest: str, known: Known, differing: int) -> None:
         super().__init__(rows, shape, digest, known)
-        self.differing, self.gives = differing, ("Images", "Pairs")
+        self.differing, self.gives = differing, ("Images", "Pairs", "Transitions")
 
     @property
     def changeable(self) -> int:
@@ -102,6 +102,9 @@ class PairTable(ArrayTable):
             raise UserError(
                 f"these pairs differ in {self.differing} factors: say fit(sampling={{'changed': {self.differing}}})"
             )
+        return rows + len(self)
+
+    def follow(self, rows: Rows, rate: float, rng: np.random.Generator) -> Rows:
         return rows + len(self)
 
 

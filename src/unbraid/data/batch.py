@@ -44,6 +44,12 @@ class Pairs(Batch):
 
 
 @dataclass(frozen=True)
+class Transitions(Batch):
+    x1: Tensor  # [b, c, h, w]
+    x2: Tensor  # [b, c, h, w] the next moment
+
+
+@dataclass(frozen=True)
 class Views(Batch):
     x1: Tensor  # [b, c, h, w]
     x2: Tensor  # [b, c, h, w]

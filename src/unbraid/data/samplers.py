@@ -13,7 +13,8 @@ import torch
 from numpy.typing import NDArray
 
 from unbraid import catalogue, machine
-from unbraid.data.batch import Batch, Images, Labelled, Pairs, TargetBackground, Views
+from unbraid.config import Rate
+from unbraid.data.batch import Batch, Images, Labelled, Pairs, TargetBackground, Transitions, Views
 from unbraid.data.table import Rows, Table
 from unbraid.errors import UserError
 
@@ -85,6 +86,19 @@ def pairs(
     return Pairs(_tensor(rows), _tensor(both[:n]), _tensor(both[n:]), _tensor(k), _tensor(_class(table, rows, others)))
 
 
+def transitions(table: Table, rng: np.random.Generator, n: int, *, transition_rate: Rate = 1.0) -> Transitions:
+    """Two successive moments: of frames in a folder as they are, of a table of factors drawn.
+
+    Args:
+        transition_rate: of the Laplace distribution of the steps of each factor; the larger, the smaller are steps
+    """
+    if not transition_rate > 0:
+        raise UserError(f"transition_rate must be more than 0, not {transition_rate}")
+    rows = _rows(table, rng, n)
+    both = table.images(np.concatenate([rows, table.follow(rows, transition_rate, rng)]))
+    return Transitions(_tensor(rows), _tensor(both[:n]), _tensor(both[n:]))
+
+
 def views(table: Table, rng: np.random.Generator, n: int, *, views_of: Literal["class", "instance"] = "class") -> Views:
     """Two views of the same class or instance, which `y` identifies.
 
@@ -111,6 +125,7 @@ DRAW: dict[type[Batch], Callable[..., Batch]] = {
     Images: images,
     Labelled: labelled,
     Pairs: pairs,
+    Transitions: transitions,
     Views: views,
     TargetBackground: target_background,
 }

@@ -42,6 +42,9 @@ class Subset(Table):
     def change(self, rows: Rows, k: NDArray[np.int64], rng: np.random.Generator) -> Rows:
         return until_found(lambda rows, k: self._find(self.table.change(self.chosen[rows], k, rng)), rows, k)
 
+    def follow(self, rows: Rows, rate: float, rng: np.random.Generator) -> Rows:
+        return until_found(lambda rows, _: self._find(self.table.follow(self.chosen[rows], rate, rng)), rows, rows)
+
     def partner(self, rows: Rows, rng: np.random.Generator) -> Rows:
         return until_found(lambda rows, _: self._find(self.table.partner(self.chosen[rows], rng)), rows, rows)
 

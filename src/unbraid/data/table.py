@@ -5,6 +5,7 @@ A table says which batch kinds it `gives` (names of the records in batch.py) and
     Images              images()
     Labelled            `label` and `nuisances` name the factors that are class and known nuisances
     Pairs               change(): rows that differ from given rows in exactly k factors
+    Transitions         follow(): rows that come after given rows in time
     Views               `shared` names the factors that two views share, partner(): rows that share them
     TargetBackground    `background`: the other table
 """
@@ -86,6 +87,10 @@ class Table(Configured, ABC):
     def change(self, rows: Rows, k: NDArray[np.int64], rng: np.random.Generator) -> Rows:
         """For each row, another that differs from it in exactly k factors."""
         raise TypeError(f"{self.name} does not give pairs")
+
+    def follow(self, rows: Rows, rate: float, rng: np.random.Generator) -> Rows:
+        """For each row, one that comes after it in time; where the time is made up, most factors move little."""
+        raise TypeError(f"{self.name} does not give transitions")
 
     def partner(self, rows: Rows, rng: np.random.Generator) -> Rows:
         """For each row, another that shows other instances of the shared factors' classes."""
@@ -199,6 +204,42 @@ class Product(Table, ABC):
 
         return until_found(propose, rows, k)
 
+    def follow(self, rows: Rows, rate: float, rng: np.random.Generator) -> Rows:
+        ordered = np.array([factor.ordered for factor in self.factors])
+        if not (self.free & ordered).any():
+            raise UserError(f"'{self.name}' has no factor that could move: none is a quantity")
+
+        def propose(rows: Rows, _: NDArray[np.int64]) -> Rows:
+            return self.find(moved(self.positions(rows), np.array(self.axes), self.free & ordered, rate, rng))
+
+        return until_found(propose, rows, rows)
+
+
+def moved(
+    positions: Values, sizes: NDArray[np.int64], free: NDArray[np.bool_], rate: float, rng: np.random.Generator
+) -> Values:
+    """Combinations [n, axes] after Laplace steps on the axes that are free; where none moved, one of them must."""
+    after, axes = positions.copy(), np.flatnonzero(free)
+    for axis in axes:
+        after[:, axis] = laplace_steps(positions[:, axis], sizes[axis], rate, rng)
+    still = np.flatnonzero((after == positions).all(1))
+    chosen = rng.choice(axes, len(still))
+    for axis in axes:
+        rows = still[chosen == axis]
+        after[rows, axis] = laplace_steps(positions[rows, axis], sizes[axis], rate, rng, least=1)
+    return after
+
+
+def laplace_steps(
+    before: NDArray[np.int64], size: int, rate: float, rng: np.random.Generator, least: int = 0
+) -> NDArray[np.int64]:
+    """Values drawn from p(v|before) ~ exp(-rate |v - before| / log(size)), at a distance of `least` or more. [n]"""
+    distance = np.abs(np.arange(size)[:, None] - np.arange(size))  # [from, to]
+    p = np.where(distance >= least, np.exp(-rate * np.maximum(distance - least, 0) / np.log(size)), 0)
+    reached = np.cumsum(p, 1)[before]  # [n, to]
+    drawn: NDArray[np.int64] = (rng.random(len(before))[:, None] * reached[:, -1:] >= reached).sum(1)
+    return drawn
+
 
 def changed(
     positions: Values, k: NDArray[np.int64], sizes: NDArray[np.int64], free: NDArray[np.bool_], rng: np.random.Generator
@@ -228,7 +269,7 @@ TRIES = 1000
 class Grid(Product, ABC):
     """Every combination of the factors exists once; rows count through them, the last factor varying fastest."""
 
-    gives: tuple[str, ...] = ("Images", "Pairs")
+    gives: tuple[str, ...] = ("Images", "Pairs", "Transitions")
 
     @property
     def sizes(self) -> tuple[int, ...]:

@@ -151,6 +151,21 @@ def gap_to_second(matrix: Floats) -> Floats:  # [units, k] -> [k]
     return np.asarray(best[0] - (best[1] if len(best) > 1 else 0))
 
 
+def quantities(arrays: Arrays, factors: Factors, kinds: Sequence[int]) -> list[bool]:
+    """Which of the factors that vary are numbers with more than two values, other than `kinds`."""
+    check_places("kinds", kinds, factors)
+    numbers = np.asarray(factors).dtype.kind not in "US"
+    columns = zip(arrays.kept, arrays.factors, strict=True)
+    return [c.continuous or (numbers and c.size > 2 and k not in kinds) for k, c in columns]
+
+
+def check_places(name: str, places: Sequence[int], factors: Factors) -> None:
+    """Refuses places of factors that do not exist."""
+    width = np.asarray(factors).reshape(len(factors), -1).shape[1]
+    if strange := set(places) - set(range(width)):
+        raise UserError(f"{name} names factor {strange.pop()}, and there are the factors 0 to {width - 1}")
+
+
 def _factor_columns(factors: Any, n: int) -> list[NDArray[Any]]:
     if factors is None:
         return []

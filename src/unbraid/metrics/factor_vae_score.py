@@ -59,11 +59,11 @@ def factor_vae_score(
     scaled = (arrays.codes - arrays.codes.mean(0)) / np.where(spread > limit, spread, np.inf)
     held = rng.integers(len(columns), size=votes + test_votes)
     cast = _all_votes(scaled, columns, held, batch, arrays, active, rng)
-    right, parts = _majority(cast, held, votes, (len(active), len(columns)))
+    right, parts = majority(cast, held, votes, (len(active), len(columns)))
     return arrays.score(right.mean(), parts | {"active_latents": np.flatnonzero(active)}, notes, **params)
 
 
-def _majority(cast: Ints, held: Ints, votes: int, shape: tuple[int, int]) -> tuple[Bools, dict[str, Any]]:
+def majority(cast: Ints, held: Ints, votes: int, shape: tuple[int, int]) -> tuple[Bools, dict[str, Any]]:
     """Which test votes the majorities of the first `votes` predict correctly, and the parts of the score."""
     table = np.zeros(shape, np.int64)
     np.add.at(table, (cast[:votes], held[:votes]), 1)
@@ -92,10 +92,17 @@ def _all_votes(
 def _votes(
     scaled: Floats, lookup: RowsByValue, m: int, batch: int, arrays: Arrays, active: Bools, rng: np.random.Generator
 ) -> Ints:  # [m]
-    cast = []
+    variances = batch_variances(scaled, lookup, m, batch, arrays.units, rng)
+    return np.asarray(np.where(active, variances, np.inf).argmin(1))
+
+
+def batch_variances(
+    scaled: Floats, lookup: RowsByValue, m: int, batch: int, units: Sequence[Ints], rng: np.random.Generator
+) -> Floats:  # [m, units]
+    """The variance of each unit, up to a common scale, in m batches of rows that share a value."""
+    found = [np.empty((0, len(units)))]
     for start in range(0, m, CHUNK):
         rows = scaled[lookup.batches(min(CHUNK, m - start), batch, rng)]  # [m, batch, d]
-        variance = np.einsum("mbd,mbd->md", rows, rows) - rows.sum(1) ** 2 / batch  # the scale does not matter
-        units = np.stack([variance[:, unit].mean(1) for unit in arrays.units], 1)
-        cast.append(np.where(active, units, np.inf).argmin(1))
-    return np.concatenate(cast) if cast else np.empty(0, np.int64)
+        variance = np.einsum("mbd,mbd->md", rows, rows) - rows.sum(1) ** 2 / batch
+        found.append(np.stack([variance[:, unit].mean(1) for unit in units], 1))
+    return np.concatenate(found)

@@ -15,8 +15,18 @@ from typing import Any, Literal
 import numpy as np
 
 from unbraid.config import Count, Size
-from unbraid.errors import UserError
-from unbraid.metrics.arrays import Arrays, Column, Floats, Ints, check_arrays, gap_to_second, standardised, varies
+from unbraid.metrics.arrays import (
+    Arrays,
+    Column,
+    Floats,
+    Ints,
+    check_arrays,
+    check_places,
+    gap_to_second,
+    quantities,
+    standardised,
+    varies,
+)
 from unbraid.metrics.contract import Codes, Factors, Score, metric
 from unbraid.metrics.fitting import no_convergence_warnings, parallel, split_rows
 
@@ -50,11 +60,11 @@ def sap(
     arrays = check_arrays(codes, factors, units)
     rows = split_rows(arrays.n, train, rng)
     scaled = standardised(arrays.codes) if standardise or method == "kumar" else arrays.codes
-    quantities = _quantities(method, ordered, kinds, factors, arrays)
+    regressed = _quantities(method, ordered, kinds, factors, arrays)
 
     def predict(pair: tuple[Ints, int]) -> float:
         unit, k = pair
-        if method == "correlation" or quantities[k]:
+        if method == "correlation" or regressed[k]:
             return _explained(arrays.codes[:, unit], arrays.factors[k].values)
         return _accuracy(method, scaled[:, unit], arrays.factors[k], rows)
 
@@ -63,7 +73,7 @@ def sap(
         matrix = np.array(parallel(predict, pairs, jobs)).reshape(len(arrays.units), -1)
     gaps = gap_to_second(matrix)
     parts = {"per_factor": gaps, "best_latent": matrix.argmax(0), "matrix": matrix}
-    params: dict[str, Any] = {"method": method, "ordered": _places(arrays, quantities), "standardise": standardise}
+    params: dict[str, Any] = {"method": method, "ordered": _places(arrays, regressed), "standardise": standardise}
     return arrays.score(gaps.mean(), parts, _warnings(arrays, method, standardise), train=len(rows[0]), **params)
 
 
@@ -75,14 +85,11 @@ def _quantities(
     method: str, ordered: Sequence[int] | None, kinds: Sequence[int], factors: Factors, arrays: Arrays
 ) -> list[bool]:
     """Which of the factors that vary are quantities."""
-    given = np.asarray(factors).reshape(arrays.n, -1)
-    for name, places in (("ordered", ordered or ()), ("kinds", kinds)):
-        if strange := set(places) - set(range(given.shape[1])):
-            raise UserError(f"{name} names factor {strange.pop()}, and there are the factors 0 to {given.shape[1] - 1}")
-    columns = list(zip(arrays.kept, arrays.factors, strict=True))
-    if ordered is None and method == "kumar" and given.dtype.kind not in "US":
-        return [c.continuous or (c.size > 2 and k not in kinds) for k, c in columns]
-    return [c.continuous or k in (ordered or ()) for k, c in columns]
+    check_places("ordered", ordered or (), factors)
+    check_places("kinds", kinds, factors)
+    if ordered is None and method == "kumar":
+        return quantities(arrays, factors, kinds)
+    return [c.continuous or k in (ordered or ()) for k, c in zip(arrays.kept, arrays.factors, strict=True)]
 
 
 def _warnings(arrays: Arrays, method: str, standardise: bool) -> list[str]:

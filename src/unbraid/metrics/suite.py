@@ -33,7 +33,7 @@ DEFAULT = (
     "wasserstein_correlation",
     "mutual_info_score",
 )
-SAMPLING = ("beta_vae_score", "factor_vae_score")
+SAMPLING = ("beta_vae_score", "factor_vae_score", "z_max_variance")
 REFITS = 5  # bootstrap samples for a metric that fits predictors or samples interventions
 SHUFFLES = 10  # for the chance level of the other metrics; one for those that fit or sample
 LEVEL = 0.95
@@ -55,6 +55,7 @@ def score(
     metrics: Sequence[str] | None = None,
     seed: int = 0,
     bootstrap: int = 50,
+    chance: bool = True,
     names: Sequence[str] | None = None,
     kinds: Sequence[int] = (),
     units: Sequence[int] | None = None,
@@ -68,6 +69,7 @@ def score(
         metrics: names of metrics; None: the default suite (without factors, the metrics that need none)
         seed: of all random numbers
         bootstrap: bootstrap samples for an interval (five at most if a metric fits predictors); 0: no interval
+        chance: False leaves the chance level out, which takes up to ten further rounds
         names: of the factors
         kinds: places of factors that are numbers without order, such as shapes or classes
         units: the unit that each latent belongs to; None: each latent is a unit
@@ -87,7 +89,7 @@ def score(
         arguments = {**shared, **(options or {}).get(name, {})}
         rng = np.random.default_rng((seed, *name.encode()))
         try:
-            found = _with_interval_and_chance(function, arguments, codes, labels, rng, bootstrap)
+            found = _with_interval_and_chance(function, arguments, codes, labels, rng, bootstrap, chance=chance)
         except UserError as error:
             if metrics is not None:
                 raise
@@ -132,19 +134,24 @@ def _positional(function: Metric | None) -> list[str]:
 
 def _chosen(metrics: Sequence[str] | None, seed: int, options: Options, with_factors: bool) -> Sequence[str]:
     """Names of the metrics to compute; refuses what cannot be asked for before anything is computed."""
-    if seed < 0:
-        raise UserError(f"seed must be 0 or more, not {seed}")
     if isinstance(metrics, str):
         raise UserError(f"metrics must be a list of names, such as ['{metrics}'], not '{metrics}'")
     if metrics is not None and not len(metrics):
         raise UserError("metrics is an empty list: name at least one metric, or leave it out for the default suite")
     if metrics is None:
         metrics = [name for name in DEFAULT if with_factors or not needs_factors(metric_function(name))]
+    check_options(metrics, seed, options)
+    return metrics
+
+
+def check_options(metrics: Sequence[str], seed: int, options: Options) -> None:
+    """Refuses a seed or options that metrics do not take."""
+    if seed < 0:
+        raise UserError(f"seed must be 0 or more, not {seed}")
     if unasked := set(options) - set(metrics):
         raise UserError(f"options are given for '{unasked.pop()}', which is not among the chosen metrics")
     for name in metrics:
         config.check(name, config.arguments_of(metric_function(name)), dict(options.get(name, {})))
-    return metrics
 
 
 def _check_names(names: Sequence[str] | None, factors: int) -> None:
@@ -159,6 +166,8 @@ def _with_interval_and_chance(
     factors: Any,
     rng: np.random.Generator,
     bootstrap: int,
+    *,
+    chance: bool = True,
 ) -> Score:
     """The score of a metric, with `null`, `low` and `high` filled in."""
     if needs_factors(function) and factors is None:
@@ -179,7 +188,7 @@ def _with_interval_and_chance(
     if not np.isfinite(found.value):
         return found
     slow = len(parts) > 1 or function.__name__ in SAMPLING
-    if found.null is None:
+    if found.null is None and chance:
         mix = shuffled.permutation if needs_factors(function) else partial(shuffled.permuted, axis=0)
         rounds = range(1 if slow else SHUFFLES)
         found = _with_chance(found, [value(mix(codes), factors, shuffled).value for _ in rounds])

@@ -30,7 +30,7 @@ class Cars3D(Grid):
     """
 
     name = "cars3d"
-    gives = ("Images", "Pairs")
+    gives = ("Images", "Pairs", "Transitions")
     factors = (Factor("elevation", 4), Factor("azimuth", 24), Factor("object", 183, ordered=False))
 
     def __init__(self, *, path: FilePath = "", size: Size = 64) -> None:

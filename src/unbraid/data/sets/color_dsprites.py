@@ -25,7 +25,7 @@ class ColorDSprites(Grid):
     """
 
     name = "color_dsprites"
-    gives = ("Images", "Pairs")
+    gives = ("Images", "Pairs", "Transitions")
     factors = FACTORS
 
     def __init__(self, *, size: Annotated[int, AtLeast(8)] = 64, draw: Count = 0) -> None:

@@ -26,7 +26,7 @@ class DSprites(Grid):
     """
 
     name = "dsprites"
-    gives = ("Images", "Pairs")
+    gives = ("Images", "Pairs", "Transitions")
     factors = FACTORS
 
     def __init__(

@@ -29,7 +29,7 @@ class DSpritesNpz(Grid):
     """
 
     name = "dsprites_npz"
-    gives = ("Images", "Pairs")
+    gives = ("Images", "Pairs", "Transitions")
     factors = (
         Factor("shape", 3, ordered=False),
         Factor("scale", 6),

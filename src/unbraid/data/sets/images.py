@@ -4,10 +4,14 @@
 folder, and there are several folders, these are the classes. An npz file has its images under `images` (or
 as its only array) and, if there are classes, whole numbers from 0 under `labels`. Arrays are [n, h, w], [n, h, w, c] or
 [n, c, h, w], bytes or floats in [0, 1].
+
+Files are also the frames of films, one in each folder, in the order of their names (frame2 comes before frame10).
 """
 
 from __future__ import annotations
 
+import re
+from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import Any, Literal
 
@@ -35,7 +39,7 @@ class Images(ClassTable):
     """
 
     name = "images"
-    gives = ("Images",)
+    gives = ("Images", "Transitions")
     _read: Reader
 
     def __init__(self, *, path: FilePath, size: Size = 64, color: Literal["as_is", "grey", "rgb"] = "as_is") -> None:
@@ -50,6 +54,22 @@ class Images(ClassTable):
 
     def values(self, rows: Rows) -> Values:
         return super().values(rows) if self.factors else np.zeros((len(rows), 0), np.int64)
+
+    def follow(self, rows: Rows, rate: float, rng: np.random.Generator) -> Rows:
+        """The next frame of the folder; of the last frame, the one before it."""
+        return self._next[rows]
+
+    @cached_property
+    def _next(self) -> Rows:
+        films: dict[PurePosixPath, list[int]] = {}
+        for row in sorted(range(len(self.files)), key=lambda row: _natural(self.files[row])):
+            films.setdefault(PurePosixPath(self.files[row]).parent, []).append(row)
+        following = np.empty(len(self.files), np.int64)
+        for frames in films.values():
+            if len(frames) < 2:
+                raise UserError(f"{self.files[frames[0]]} is alone in its folder: a film needs two frames or more")
+            following[frames] = [*frames[1:], frames[-2]]
+        return following
 
     def _from_files(self, archive: Archive, size: int, color: Color) -> None:
         parts = _parts(archive)
@@ -78,7 +98,7 @@ class Images(ClassTable):
             pixels = stored(rows).reshape(len(rows), *pictures.shape[1:3], -1).transpose(axes)
             return _to_bytes(pixels).repeat(channels // present, 1)
 
-        self.shape = (channels, size, size)
+        self.shape, self.gives = (channels, size, size), ("Images",)  # type: ignore[assignment]
         self._read = resized(read, count, (channels, height, width), size)
         self._classes(_labels(labels, count), ())
 
@@ -88,7 +108,12 @@ class Images(ClassTable):
         self.class_names = names or tuple(str(i) for i in range(count))
         if count > 1:
             self.factors, self.label, self.shared = (Factor("class", count),), "class", ("class",)
-            self.gives = ClassTable.gives  # type: ignore[assignment]  # the class's own is shorter
+            self.gives += ("Labelled", "Views")  # type: ignore[assignment]  # the class's own is shorter
+
+
+def _natural(name: str) -> list[tuple[int, str]]:
+    """The text and the numbers of a name, so that 2 comes before 10."""
+    return [(int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"([0-9]+)", name)]
 
 
 def _part(whole: Images) -> Images:

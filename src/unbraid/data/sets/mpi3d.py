@@ -52,7 +52,7 @@ class MPI3D(Grid):
     """
 
     name = "mpi3d"
-    gives = ("Images", "Labelled", "Pairs")
+    gives = ("Images", "Labelled", "Pairs", "Transitions")
     label = "object_shape"
     nuisances = ("object_color",)
     groups = ("object_color",)

@@ -27,7 +27,7 @@ class NoisyDSprites(Grid):
     """
 
     name = "noisy_dsprites"
-    gives = ("Images", "Pairs")
+    gives = ("Images", "Pairs", "Transitions")
     factors = FACTORS
 
     def __init__(self, *, size: Annotated[int, AtLeast(8)] = 64, draw: Count = 0) -> None:

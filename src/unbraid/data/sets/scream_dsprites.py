@@ -30,7 +30,7 @@ class ScreamDSprites(Grid):
     """
 
     name = "scream_dsprites"
-    gives = ("Images", "Pairs")
+    gives = ("Images", "Pairs", "Transitions")
     factors = FACTORS
 
     def __init__(self, *, size: Annotated[int, AtLeast(8)] = 64, picture: FilePath = "", draw: Count = 0) -> None:

@@ -41,7 +41,7 @@ class Shapes3D(Grid):
     """
 
     name = "shapes3d"
-    gives = ("Images", "Labelled", "Pairs")
+    gives = ("Images", "Labelled", "Pairs", "Transitions")
     factors = (
         Factor("floor_hue", 10),
         Factor("wall_hue", 10),

@@ -27,7 +27,7 @@ class Shapes3DH5(Grid):
     """
 
     name = "shapes3d_h5"
-    gives = ("Images", "Labelled", "Pairs")
+    gives = ("Images", "Labelled", "Pairs", "Transitions")
     factors = (
         Factor("floor_hue", 10),
         Factor("wall_hue", 10),

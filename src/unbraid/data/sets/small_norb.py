@@ -35,7 +35,7 @@ class SmallNORB(Grid):
     """
 
     name = "small_norb"
-    gives = ("Images", "Labelled", "Pairs")
+    gives = ("Images", "Labelled", "Pairs", "Transitions")
     factors = (
         Factor("category", 5, ordered=False),
         Factor("instance", 10, ordered=False),
