@@ -157,7 +157,7 @@ def test_every_method_encodes_and_decodes_as_torch_does(scripts: Any, name: str)
 def test_a_method_that_cannot_be_run_in_the_page_says_why(name: str) -> None:
     method = build(name, Squares(), seed=1)
     with pytest.raises(UnknownLayer, match="it combines values of several shapes"):
-        read_network(lambda x: method.encode(x)["z"], torch.rand(1, *Squares().shape))  # type: ignore[operator]
+        read_network(lambda x: method.encode(x)["z"], torch.rand(1, *Squares().shape))
 
 
 @pytest.mark.parametrize("bits", [16, 32])
