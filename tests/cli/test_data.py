@@ -87,7 +87,7 @@ def test_show_draws_and_counts(tmp_path: Path, capsys: pytest.CaptureFixture[str
         == 0
     )
     out = capsys.readouterr().out
-    assert "images: 4 rows of 1 x 16 x 16; gives Images, Labelled, Views" in out
+    assert "images: 4 rows of 1 x 16 x 16; gives Images, Transitions, Labelled, Views" in out
     assert "25.00 .. 75.00 %" in out
     assert "class, shared by views" in out
     shares = [line.split() for line in out.splitlines() if line.split()[:1] in (["0"], ["1"])]
