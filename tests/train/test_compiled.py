@@ -112,6 +112,7 @@ def test_a_missing_compiler_is_a_sentence_before_anything_is_written(
 
 @pytest.mark.slow
 @NEEDS_COMPILER
+@pytest.mark.filterwarnings("ignore:`torch.jit:DeprecationWarning")  # by the compiler itself
 @pytest.mark.parametrize("name", ["beta_vae", "factor_vae"])
 def test_compiled_networks_train_to_the_same_weights(tmp_path: Path, name: str) -> None:
     plain = trained(tmp_path / "plain", name).state_dict()
