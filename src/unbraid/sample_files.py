@@ -17,9 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unbraid.data.io.array_files import H5Rows, StoredArray, npy, npz
+from unbraid.data.io.column_files import OPEN
 from unbraid.data.io.formats import reading
 from unbraid.data.io.image_files import Color
-from unbraid.data.io.table_files import OPEN, read_features
+from unbraid.data.io.table_files import read_features
 from unbraid.data.sets.images import Images
 from unbraid.data.table import Rows
 from unbraid.errors import UserError

@@ -12,7 +12,7 @@ import pytest
 from scipy.sparse import csc_matrix, csr_matrix
 
 import unbraid
-from unbraid.data.io import table_files
+from unbraid.data.io import column_files, table_files
 from unbraid.data.io.table_files import Columns, read_table
 from unbraid.data.sets.table import Table
 from unbraid.data.sets.two_folders import TwoFolders
@@ -92,8 +92,9 @@ def test_every_format_gives_the_table_of_the_frame(
 ) -> None:
     if large:  # copied into the cache folder piece by piece, and mapped
         monkeypatch.setenv("UNBRAID_CACHE", str(tmp_path / "cache"))
-        monkeypatch.setattr(table_files, "IN_MEMORY", 8)
-        monkeypatch.setattr(table_files, "PIECE", 5 * len(FRAME.columns))
+        for module in (table_files, column_files):
+            monkeypatch.setattr(module, "IN_MEMORY", 8)
+        monkeypatch.setattr(column_files, "PIECE", 5 * len(FRAME.columns))
     path, named = written(tmp_path, kind)
     table = unbraid.load_data("table", path=str(path), **named)
     wanted = unbraid.from_frame(FRAME, label="kind", factors=["site"], ignore=["batch"], id="who")
