@@ -159,6 +159,7 @@ class Run:
                     fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError as error:
                 raise Busy(f"another process is working on {self.path}") from error
+            _remove_torn(self.path)
             yield
 
     @property
@@ -198,6 +199,24 @@ class Run:
             return read_arrays(path)
         except UserError as error:
             raise UserError(f"{error}: {_remedy(self.path, name)}") from error
+
+
+def _remove_torn(folder: Path) -> None:
+    """Removes what processes that were killed have left of their writing."""
+    for path in folder.glob(".*"):
+        process = path.suffix.removeprefix(".")
+        if process.isdecimal() and not _is_running(int(process)):
+            path.unlink(missing_ok=True)
+
+
+def _is_running(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except (PermissionError, OverflowError):  # of another user; no number of a process
+        return True
+    return True
 
 
 def _remedy(path: Path, name: str) -> str:
