@@ -23,7 +23,6 @@ from typing import Any
 
 import numpy as np
 import torch
-
 from torture.child import Outcome, commands, fork, warm
 from torture.faults import KINDS, Faults, faulty
 from torture.table import Row, keep, timed
@@ -66,11 +65,7 @@ class World:
         """The files that are there, without locks and files that are being written."""
         out = self.folder / "out"
         files = [path for path in out.rglob("*") if path.is_file() and path.name not in NAMELESS]
-        return {
-            str(path.relative_to(out)): digest(path)
-            for path in files
-            if not path.name.startswith(".")
-        }
+        return {str(path.relative_to(out)): digest(path) for path in files if not path.name.startswith(".")}
 
     def leftovers(self) -> list[str]:
         return [path.name for path in self.folder.rglob(".*") if path.is_file()]

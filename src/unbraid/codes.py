@@ -132,6 +132,7 @@ class Codes:
         factors = factors[:, None] if factors.ndim == 1 else factors
         if factors.ndim != 2:
             raise UserError(f"{where}: factors must have the shape [samples, factors], not {list(factors.shape)}")
+        _check_together(where, blocks, factors)
         shared, groups, kinds = (_names(rest.pop(name, ())) for name in ("shared", "groups", "kinds"))
         label = rest.pop("label", None)
         return cls(
@@ -147,7 +148,46 @@ class Codes:
             predicted=rest.pop("predicted", None),
             background=_background(rest, names),
             extra=rest,
-        )
+        )._checked(where)
+
+    def _checked(self, where: str) -> Codes:
+        """Itself, where its parts agree in their names and numbers."""
+        n, k = self.factors.shape
+        names, known = self.factor_names, set(self.factor_names)
+        alone = {*self.groups, *self.kinds, *self.shared, *([self.label] if self.label else [])}
+        wrong = (
+            "factor_names" if names and (len(names) != k or len(known) != k)
+            else "rows" if self.rows.shape != (n,) or self.rows.dtype.kind not in "iu"
+            else "predicted" if self.predicted is not None and self.predicted.shape != (n,)
+            else "label, groups, kinds or shared" if names and alone - known
+            else ""
+        )  # fmt: skip
+        if wrong:
+            raise UserError(f"{where} is damaged: '{wrong}' does not fit the {n} rows of {k} factors")
+        return self
+
+
+def _check_together(where: str, blocks: dict[str, Block], factors: NDArray[Any]) -> None:
+    """Refuses blocks that are no numbers [n, d] for the same n as the factors, or whose parts have other sizes."""
+    n = len(factors)
+    for name, block in blocks.items():
+        shape, kind = block.codes.shape, block.codes.dtype.kind
+        if len(shape) != 2 or shape[0] != n or kind not in "fiub":
+            raise UserError(
+                f"{where}: the codes{f' of {name}' if name else ''} are {block.codes.dtype} {list(shape)}, and must be "
+                f"numbers [{n}, latents], a row for each of the factors"
+            )
+        for part, array, wanted in (
+            ("kl", block.kl, shape[1:]),
+            ("scale", block.scale, shape),
+            ("units", block.units, shape[1:]),
+        ):
+            if array is not None and (array.shape != wanted or array.dtype.kind not in "fiub"):
+                raise UserError(
+                    f"{where} is damaged: '{part}_{name}' is {array.dtype} {list(array.shape)}, not {list(wanted)}"
+                )
+    if factors.dtype.kind not in "fiub":
+        raise UserError(f"{where}: factors are {factors.dtype}, and must be numbers")
 
 
 def _background(rest: Arrays, names: list[str]) -> Codes | None:

@@ -16,6 +16,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import math
 import os
 import platform
 import shlex
@@ -32,6 +33,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unbraid.catalogue import OBJECT
+from unbraid.data.io.formats import check_packed
 from unbraid.errors import UserError
 
 try:
@@ -44,6 +46,16 @@ OPTIONAL = {"start_from": None, "decay": 0.0}
 
 
 SCALING = "scaling.npz"
+KINDS: dict[str, tuple[type, ...]] = {  # of what stands in run.json, and in each score of scores.json
+    **dict.fromkeys(("method", "data"), (str,)),
+    **dict.fromkeys(("arguments", "data_arguments", "sampling", "spec", "versions", "sources"), (dict,)),
+    **dict.fromkeys(("steps", "batch", "seed"), (int,)),
+    **{"start_from": (str, type(None)), "decay": (int, float)},
+}
+SCORE: dict[str, tuple[type, ...]] = {
+    **{name: (int, float, type(None)) for name in ("value", "low", "high", "null")},
+    **{"parts": (dict,), "params": (dict,), "warnings": (list,)},
+}
 
 
 class Busy(UserError):
@@ -92,7 +104,7 @@ class Plan:
     def places(self) -> list[str]:
         """Where code of a user's own lies: the method, the data set and networks that are named by their place."""
         networks = [self.arguments[name] for name in ("encoder", "decoder") if name in self.arguments]
-        return [place for place in (self.method, self.data, *networks) if ":" in place]
+        return [str(place) for place in (self.method, self.data, *networks) if ":" in str(place)]
 
     @property
     def command(self) -> str:
@@ -127,6 +139,8 @@ class Run:
         if not config.is_file():
             raise UserError(f"{self.path} is not a run: it has no run.json")
         self.config: dict[str, Any] = self._json("run.json")
+        if wrong := of_another_kind(self.config, KINDS):
+            raise UserError(f"{config} is not a run's description: '{wrong}' is {self.config[wrong]!r:.40}")
         try:
             known = [n for n in Plan.__dataclass_fields__ if n not in OPTIONAL or n in self.config]
             self.plan = Plan(**{name: self.config[name] for name in known})
@@ -174,6 +188,10 @@ class Run:
 
     def scores(self) -> dict[str, dict[str, Any]]:
         found: dict[str, dict[str, Any]] = self._json("scores.json") if (self.path / "scores.json").exists() else {}
+        for name, score in found.items():
+            if not isinstance(score, dict) or not SCORE.keys() <= score.keys() or of_another_kind(score, SCORE):
+                remedy = _remedy(self.path, "scores.json")
+                raise UserError(f"'{name[:40]}' in {self.path / 'scores.json'} is not a score: {remedy}")
         return found
 
     def _json(self, name: str) -> Any:
@@ -182,7 +200,7 @@ class Run:
             if not isinstance(found, dict):
                 raise ValueError(f"it holds {found!r:.20}")
             return found
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, RecursionError) as error:
             raise UserError(f"{self.path / name} cannot be read ({error}): {_remedy(self.path, name)}") from error
 
     def write_arrays(self, name: str, **arrays: NDArray[Any]) -> None:
@@ -199,6 +217,15 @@ class Run:
             return read_arrays(path)
         except UserError as error:
             raise UserError(f"{error}: {_remedy(self.path, name)}") from error
+
+
+def of_another_kind(content: dict[str, Any], kinds: dict[str, tuple[type, ...]]) -> str | None:
+    """The name of a value that is not of the kind it must be, or not finite; None where all are."""
+    for name, kind in kinds.items():
+        value = content.get(name)
+        if name in content and not (isinstance(value, kind) and (not isinstance(value, float) or math.isfinite(value))):
+            return name
+    return None
 
 
 def _remove_torn(folder: Path) -> None:
@@ -232,6 +259,8 @@ def read_arrays(path: Path) -> dict[str, NDArray[Any]]:
         if not hasattr(found, "files"):
             raise ValueError("it holds one bare array, not named ones")
         with found:
+            for member in found.zip.infolist():
+                check_packed(member.filename, member.compress_size, member.file_size)
             return {name: found[name] for name in found.files}
     except FileNotFoundError as error:
         raise UserError(f"there is no file {path}") from error
