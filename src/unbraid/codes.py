@@ -11,7 +11,8 @@ problem (problems/).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -202,6 +203,19 @@ def _background(rest: Arrays, names: list[str]) -> Codes | None:
 
 def _names(given: Any) -> tuple[str, ...]:
     return tuple(str(name) for name in given)
+
+
+@contextmanager
+def fitting_together(run: Run) -> Iterator[None]:
+    """Files of a run that are whole each, and not together, are one sentence."""
+    try:
+        yield
+    except (ValueError, TypeError, LookupError, AttributeError, ArithmeticError) as error:
+        reason = " ".join(f"{type(error).__name__} {error}".split())[:200]
+        raise UserError(
+            f"the files of {run.path} do not fit together ({reason}): remove codes.npz, pictures.npz and scores.json, "
+            f"and 'unbraid report {run.path}' makes them anew"
+        ) from error
 
 
 def read_codes(run: Run) -> Codes:
