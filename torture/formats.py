@@ -120,18 +120,18 @@ def mat(folder: Path) -> Format:
 
 
 def png(folder: Path) -> Format:
-    return Format("png", folder, "x.png", _drawn("png"), lambda path: _images(path.parent))
+    return Format("png", folder, "x.png", picture("png"), lambda path: _images(path.parent))
 
 
 def jpeg(folder: Path) -> Format:
-    return Format("jpeg", folder, "x.jpg", _drawn("jpeg"), lambda path: _images(path.parent))
+    return Format("jpeg", folder, "x.jpg", picture("jpeg"), lambda path: _images(path.parent))
 
 
 def zip(folder: Path) -> Format:
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as file:
         for name in ("a/1.png", "b/2.png"):
-            file.writestr(name, _drawn("png"))
+            file.writestr(name, picture("png"))
     return Format("zip", folder, "x.zip", buffer.getvalue(), _images)
 
 
@@ -142,8 +142,8 @@ def tar(folder: Path) -> Format:
     with tarfile.open(fileobj=buffer, mode="w:gz") as file:
         for name in ("in/1.png", "in/2.png", "out.png"):
             member = tarfile.TarInfo(name)
-            member.size = len(_drawn("png"))
-            file.addfile(member, io.BytesIO(_drawn("png")))
+            member.size = len(picture("png"))
+            file.addfile(member, io.BytesIO(picture("png")))
     target = _folder(folder, "target")
 
     def read(path: Path) -> Any:
@@ -289,7 +289,7 @@ def _packed(**arrays: Any) -> bytes:
     return buffer.getvalue()
 
 
-def _drawn(form: str) -> bytes:
+def picture(form: str) -> bytes:
     from PIL import Image
 
     buffer = io.BytesIO()
@@ -316,7 +316,7 @@ def bombs(folder: Path) -> dict[str, Callable[[], Any]]:
     npy_lie = put("lie.npy", header.getvalue() + bytes(100))
     stored = put("lie.npz", _zip_of("images.npy", header.getvalue() + bytes(100)))
     zeros = put("zeros.npz", _bomb("images.npy", header.getvalue(), TEN_GB))
-    picture = put("zeros.zip", _bomb("a/1.png", _drawn("png"), TEN_GB))
+    archive = put("zeros.zip", _bomb("a/1.png", picture("png"), TEN_GB))
     wide = put("wide.png", _wide_png())
     gz = put("zeros.gz", _gz_bomb(struct.pack(">HBB3I", 0, 8, 3, TEN_GB // 64, 8, 8), TEN_GB))
     _lying_h5(folder / "lie.h5")
@@ -331,7 +331,7 @@ def bombs(folder: Path) -> dict[str, Callable[[], Any]]:
         "npz of zeros": lambda: _images(zeros),
         "npz of zeros as samples": lambda: _array(zeros),
         "npz of zeros of a run": lambda: read_arrays(zeros),
-        "zip of zeros": lambda: _images(picture),
+        "zip of zeros": lambda: _images(archive),
         "png header": lambda: _images(only),
         "gz of zeros": lambda: read_idx(gz, (60_000, 28, 28)),
         "h5 without data": lambda: _array(folder / "lie.h5"),

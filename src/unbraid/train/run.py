@@ -66,7 +66,7 @@ def write(path: Path, data: bytes) -> None:
     """Writes beside the place and moves: the file is whole, or as it was before."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        with temporary.open("wb") as file:
+        with open(temporary, "wb", opener=_itself) as file:  # Path.open takes no opener
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
@@ -76,6 +76,11 @@ def write(path: Path, data: bytes) -> None:
             temporary.unlink()
         reason = error.strerror or error
         raise UserError(f"cannot write {path}: {reason}; the files written before it are kept") from error
+
+
+def _itself(path: str, flags: int) -> int:
+    """Opens a file and not what a link of its name leads to: a stranger's folder may hold links to files of yours."""
+    return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0), 0o666)
 
 
 @dataclass(frozen=True)
@@ -164,7 +169,7 @@ class Run:
     def lock(self) -> Iterator[None]:
         """Only one process works on a run; the system lets go of the lock when the process ends, however it ends."""
         try:
-            file = (self.path / "lock").open("w")
+            file = open(self.path / "lock", "a", opener=_itself)  # noqa: SIM115
         except OSError as error:
             raise UserError(f"cannot write to {self.path}: {error.strerror}") from error
         with file:
