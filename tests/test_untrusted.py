@@ -6,6 +6,7 @@ import json
 import os
 import pickle
 import shutil
+import tarfile
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -18,6 +19,7 @@ from torture import bad_files, formats
 
 import unbraid
 from unbraid.cli import main
+from unbraid.data.io.fetch import unpack
 from unbraid.data.sets.images import Images
 from unbraid.errors import UserError
 from unbraid.train.run import Run
@@ -170,10 +172,23 @@ def test_archives_are_not_unpacked_and_their_names_lead_nowhere(tmp_path: Path) 
     assert sorted(tmp_path.rglob("*")) == before
 
 
+@pytest.mark.parametrize(("name", "kind"), [("in/../../x", b"0"), ("/in/x", b"0"), ("in/x", b"2"), ("in/x", b"1")])
+def test_a_tar_file_is_unpacked_below_its_folder_or_not_at_all(name: str, kind: bytes, tmp_path: Path) -> None:
+    folder = tmp_path / "a" / "b"
+    folder.mkdir(parents=True)
+    with tarfile.open(tmp_path / "x.tar", "w") as file:
+        member = tarfile.TarInfo(name)
+        member.type, member.linkname = kind, "/etc/passwd"
+        file.addfile(member)
+    with pytest.raises(UserError, match="was not unpacked"):
+        unpack(tmp_path / "x.tar", "in", folder)
+    assert sorted(tmp_path.rglob("*")) == [tmp_path / "a", folder, tmp_path / "x.tar"]
+
+
 def test_links_in_a_run_lead_to_no_write(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A link in the place of a file is replaced, or refused; what it leads to stays as it is."""
     mine = tmp_path / "mine"
-    mine.write_text("mine")
+    mine.write_text("{}")
     for name in ("report.html", "scores.json", "explorer.html", f".report.html.{os.getpid()}"):
         (run / name).unlink(missing_ok=True)
         (run / name).symlink_to(mine)
@@ -186,7 +201,7 @@ def test_links_in_a_run_lead_to_no_write(run: Path, tmp_path: Path, capsys: pyte
     (run / "lock").symlink_to(mine)
     (run / "done").unlink()
     assert "cannot write to" in refused([*TINY.split(), "--quiet", "--out", str(run.parent)], capsys)
-    assert mine.read_text() == "mine"
+    assert mine.read_text() == "{}"
     assert not (run / "report.html").is_symlink()
 
 

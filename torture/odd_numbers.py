@@ -140,10 +140,12 @@ def wrong_numbers(name: str, take: Callable[[Any, Any], Any]) -> Iterator[str]:
 def try_metrics() -> tuple[int, list[str]]:
     wrong, count = [], 0
     for name, take in metrics().items():
+        print(f"{name} ...", flush=True)
         for what, codes, factors in cases():
             count += 1
             if said := wrong_score(take, codes, factors):
                 wrong.append(f"{name} of {what}: {said}")
+                print(wrong[-1], flush=True)
         if name not in ("w2", "udr", "group_accuracy", "probe_table"):
             wrong += wrong_numbers(name, take)
             count += 4 + 2 * (name in SCALE_FREE)
@@ -188,6 +190,7 @@ def try_methods() -> tuple[int, list[str]]:
             count += 1
             if said := wrong_fit(name, make):
                 wrong.append(f"{name} on {what}: {said}")
+                print(wrong[-1], flush=True)
     return count, wrong
 
 

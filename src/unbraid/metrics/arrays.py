@@ -18,6 +18,11 @@ Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 Number = float | np.floating[Any]
 
+EXACT = 2**53  # from here on whole numbers have gaps in double precision
+SQUARED = {
+    np.dtype(np.float32): 1e15,
+    np.dtype(np.float64): 1e100,
+}  # what is larger, or smaller than 1 / that, is rescaled
 CONSTANT = 1e-6  # a latent whose range is below this share of its largest value is constant up to rounding
 
 
@@ -77,7 +82,7 @@ class Arrays:
 
 def check_arrays(codes: Codes, factors: Factors | None, units: Sequence[int] | None = None) -> Arrays:
     """Refuses arrays that cannot be scored; leaves out, with a warning, factors that have a single value."""
-    codes = check_codes(codes)
+    codes = _squarable(check_codes(codes))
     columns, kept, notes = [], [], []
     for k, values in enumerate(_factor_columns(factors, len(codes))):
         column = as_column(values, f"factor {k}")
@@ -109,6 +114,16 @@ def check_codes(given: Any, name: str = "codes") -> Floats:
     return codes
 
 
+def _squarable(codes: Floats) -> Floats:
+    """Latents that are too large or too small to be squared, divided by a power of two; no metric looks at the unit."""
+    largest, limit = np.abs(codes).max(0), SQUARED[codes.dtype]
+    odd = (largest > limit) | ((largest > 0) & (largest < 1 / limit))
+    if not odd.any():
+        return codes
+    exponents = np.where(odd, np.frexp(largest)[1], 0)
+    return np.ldexp(codes, -exponents)
+
+
 def as_column(values: NDArray[Any], name: str) -> Column:
     """Whole numbers, booleans and strings are labels; other numbers are a continuous factor."""
     if values.dtype.kind in "US":
@@ -120,6 +135,8 @@ def as_column(values: NDArray[Any], name: str) -> Column:
             raise UserError(f"{name} contains values that are NaN or infinite: leave those samples out")
         if (values != np.rint(values)).any():
             return Column(values.astype(np.float64), 0)
+    if not -EXACT < values.min() <= values.max() < EXACT:  # labels like any other, but no places in an array
+        values = np.unique(values, return_inverse=True)[1]
     return labelled(values.astype(np.int64))
 
 
