@@ -214,7 +214,7 @@ def test_a_reader_that_fails_otherwise_would_be_noticed(tmp_path: Path) -> None:
     wrong = bad_files.attack(careless, 60, tmp_path)
     assert any("KeyError" in line for line in wrong)
     assert any("as if it were whole" in line for line in wrong)
-    greedy = formats.Format("greedy", tmp_path, "x", bytes(40), lambda path: bytes(bad_files.MEMORY))
+    greedy = formats.Format("greedy", tmp_path, "x", bytes(40), lambda path: bytes(2 * bad_files.MEMORY))
     monster = bad_files._some(greedy, 0, 1, tmp_path, found := list[str]())
     assert monster == 1
     assert "more than 200 MB" in found[0]
@@ -222,10 +222,11 @@ def test_a_reader_that_fails_otherwise_would_be_noticed(tmp_path: Path) -> None:
 
 def test_a_process_that_dies_or_hangs_would_be_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import os
+    import signal
     import time
 
     monkeypatch.setattr(bad_files, "SECONDS", 0.5)
-    dead = formats.Format("dead", tmp_path, "x", bytes(40), lambda path: os.abort())
+    dead = formats.Format("dead", tmp_path, "x", bytes(40), lambda path: os.kill(os.getpid(), signal.SIGKILL))
     hangs = formats.Format("hangs", tmp_path, "x", bytes(40), lambda path: time.sleep(60))
     found = list[str]()
     for format in (dead, hangs):

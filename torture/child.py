@@ -47,6 +47,7 @@ def _child(work: Callable[[], int], errors: int) -> None:
         silent = os.open(os.devnull, os.O_WRONLY)
         os.dup2(silent, 1)
         os.dup2(errors, 2)
+        sys.stdout, sys.stderr = (os.fdopen(number, "w") for number in (1, 2))
         code = work()
     except SystemExit as end:
         code = int(end.code or 0)

@@ -109,9 +109,7 @@ def wrong_score(take: Callable[[Any, Any], Any], codes: Any, factors: Any) -> st
             return "" if str(error) and "\n" not in str(error) else f"no sentence: {error!r}"
         except Exception:
             return traceback.format_exc()[-400:]
-    if math.isnan(score.value):
-        return "" if score.warnings else "NaN without a reason"
-    return "" if math.isfinite(score.value) else f"the value is {score.value}"
+    return "" if math.isfinite(score.value) or score.warnings else f"{score.value} without a reason"
 
 
 def wrong_numbers(name: str, take: Callable[[Any, Any], Any]) -> Iterator[str]:
@@ -204,6 +202,7 @@ def wrong_fit(name: str, make: Callable[[], Any]) -> str:
     small = {"net": "dense", "width": 4}
     taken = {argument.name for argument in catalogue.find("methods", name).arguments}
     with tempfile.TemporaryDirectory() as out, warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # our own notes, such as that of a single sample
         warnings.simplefilter("error", RuntimeWarning)
         try:
             table = make()

@@ -115,7 +115,7 @@ def check_codes(given: Any, name: str = "codes") -> Floats:
 
 
 def _squarable(codes: Floats) -> Floats:
-    """Latents that are too large or too small to be squared, divided by a power of two; no metric looks at the unit."""
+    """Columns that are too large or too small to be squared, divided by a power of two; no metric looks at the unit."""
     largest, limit = np.abs(codes).max(0), SQUARED[codes.dtype]
     odd = (largest > limit) | ((largest > 0) & (largest < 1 / limit))
     if not odd.any():
@@ -134,7 +134,7 @@ def as_column(values: NDArray[Any], name: str) -> Column:
         if not np.isfinite(values).all():
             raise UserError(f"{name} contains values that are NaN or infinite: leave those samples out")
         if (values != np.rint(values)).any():
-            return Column(values.astype(np.float64), 0)
+            return Column(_squarable(values.astype(np.float64)[:, None])[:, 0], 0)
     if not -EXACT < values.min() <= values.max() < EXACT:  # labels like any other, but no places in an array
         values = np.unique(values, return_inverse=True)[1]
     return labelled(values.astype(np.int64))

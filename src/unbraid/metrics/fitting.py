@@ -50,7 +50,7 @@ def available_cores() -> int:
 
 @contextmanager
 def no_convergence_warnings() -> Iterator[None]:
-    """Solvers may stop at their last iteration without a warning.
+    """Solvers may stop at their last iteration, and classes may have few rows, without a warning.
 
     To be used around `parallel`, not inside it: the filters belong to the whole process.
     """
@@ -59,4 +59,5 @@ def no_convergence_warnings() -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         warnings.filterwarnings("ignore", r"`sklearn\.utils\.parallel\.delayed`")  # scikit-learn's own, in threads
+        warnings.filterwarnings("ignore", "The number of unique classes is greater")  # few rows have a note of ours
         yield
