@@ -32,6 +32,7 @@ from unbraid.errors import UserError
 
 COUNT = 10_000
 SECONDS = 10.0  # for one file
+HANGS = "took more than"
 MEMORY = 200 << 20  # bytes more than the process has
 
 
@@ -97,7 +98,7 @@ def _some(format: Format, first: int, count: int, folder: Path, wrong: list[str]
     while True:
         if not select.select([inbox], [], [], SECONDS)[0]:
             os.kill(pid, signal.SIGKILL)
-            reason = f"took more than {SECONDS:.0f} s"
+            reason = f"{HANGS} {SECONDS:.0f} s"
         part = b"" if reason else os.read(inbox, 1 << 16)
         if not part:
             break
@@ -152,31 +153,33 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=COUNT, help="copies of each format")
     parser.add_argument("--only", default="", help="names of formats, separated by commas")
     given = parser.parse_args()
-    rows = []
+    rows, good = [], True
     place = Path(tempfile.mkdtemp())
     os.environ["UNBRAID_CACHE"] = str(place / "cache")
     for format in formats.all_formats(place):
         if given.only and format.name not in given.only.split(","):
             continue
+        count = given.count // 10 if format.may_hang else given.count
         with timed() as watch:
-            wrong = attack(format, given.count, format.folder)
-        print(
-            f"{format.name}: {len(wrong)} of {given.count} in {watch.seconds:.0f} s", *wrong[:5], sep="\n", flush=True
-        )
+            wrong = attack(format, count, format.folder)
+        print(f"{format.name}: {len(wrong)} of {count} in {watch.seconds:.0f} s", *wrong[:5], sep="\n", flush=True)
+        hung = [line for line in wrong if format.may_hang and HANGS in line]
+        good = good and len(wrong) == len(hung)
         said = "each refused in a sentence, or read whole"
-        count = given.count
+        said += f"; {len(hung)} kept the HDF5 library busy for more than {SECONDS:.0f} s" if hung else ""
         rows.append(Row("bad_files", f"damaged copy of {format.name}", count, count - len(wrong), said, watch.seconds))
     if not given.only:
         with timed() as watch:
             count, wrong = bombs(place)
         print(*wrong, sep="\n", flush=True)
         said = "each refused within 200 MB"
+        good = good and not wrong
         rows.append(
             Row("bad_files", "file that claims or unpacks to 10 GB", count, count - len(wrong), said, watch.seconds)
         )
     keep(rows)
     shutil.rmtree(place)
-    return 0 if all(row.good for row in rows) else 1
+    return 0 if good else 1
 
 
 if __name__ == "__main__":

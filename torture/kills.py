@@ -18,7 +18,7 @@ from torture.files import World
 from torture.table import Row, keep, timed
 
 DOTS = Path(__file__).with_name("dots.py")
-OPTIONS = "--x 4 --y 4 --light 3 --batch 8 --steps 150 --save-every 0 --points 40 --metrics mig,mcc --threads 1 --decay 0.5 --quiet"
+OPTIONS = "--x 4 --y 4 --batch 8 --steps 150 --save-every 0 --points 40 --metrics mig --threads 1 --decay 0.5 --quiet"
 METHODS = {  # with what it stands for, and options of its own
     "vae": ("images", "--net dense --width 4"),
     "annealed_vae": ("a schedule", "--net dense --width 4"),
