@@ -21,8 +21,7 @@ from torture.faults import Faults, faulty
 
 from tests.study.test_execute import do, one
 from tests.toys import Squares
-from unbraid import evaluate
-from unbraid.api import build, fit, represent
+from unbraid import build, evaluate, fit, represent
 from unbraid.codes import read_codes
 from unbraid.errors import UserError
 from unbraid.metrics.suite import score

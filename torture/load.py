@@ -67,7 +67,7 @@ def rows(folder: Path, count: int) -> int:
 
 def thumbnails(folder: Path, count: int) -> int:
     """An explorer with so many thumbnails; gives how many the page has."""
-    from unbraid.api import build, explore, fit, load_data, represent
+    from unbraid import build, explore, fit, load_data, represent
 
     data = load_data("dsprites")
     method = build("beta_vae", data)
@@ -83,7 +83,7 @@ def images(folder: Path, count: int) -> int:
     """A folder of so many image files, trained on for a few steps; gives how many were found."""
     from PIL import Image
 
-    from unbraid.api import build, fit
+    from unbraid import build, fit
     from unbraid.data.sets.images import Images
 
     rng = np.random.default_rng(0)

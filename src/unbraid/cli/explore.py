@@ -36,10 +36,10 @@ def add(commands: argparse._SubParsersAction[Parser]) -> None:
 
 
 def main(arguments: argparse.Namespace) -> int:
-    from unbraid import api
+    import unbraid
 
     given = {name: getattr(arguments, name) for name in ("out", "images", "bits", "trust")}
-    path = api.explore(*arguments.runs, **given).resolve()
+    path = unbraid.explore(*arguments.runs, **given).resolve()
     print(f"explorer: {path}")
     if not arguments.no_open:
         webbrowser.open(path.as_uri())
