@@ -135,9 +135,11 @@ def wrong_numbers(name: str, take: Callable[[Any, Any], Any]) -> Iterator[str]:
             yield f"{name} of {what}: {one} instead of {other}"
 
 
-def try_metrics() -> tuple[int, list[str]]:
+def try_metrics(names: list[str]) -> tuple[int, list[str]]:
     wrong, count = [], 0
     for name, take in metrics().items():
+        if names and name not in names:
+            continue
         print(f"{name} ...", flush=True)
         for what, codes, factors in cases():
             count += 1
@@ -179,11 +181,11 @@ def tables() -> Iterator[tuple[str, Callable[[], Any]]]:
         yield name, lambda x=x, known=known: from_arrays(x, background=x, label="a", nuisances=["b"], **known)  # type: ignore[misc]
 
 
-def try_methods() -> tuple[int, list[str]]:
+def try_methods(names: list[str]) -> tuple[int, list[str]]:
     from unbraid import catalogue
 
     wrong, count = [], 0
-    for name in catalogue.entries("methods"):
+    for name in names or catalogue.entries("methods"):
         for what, make in tables():
             count += 1
             if said := wrong_fit(name, make):
@@ -235,7 +237,9 @@ def million_rows() -> tuple[int, list[str], str]:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", choices=("metrics", "methods", "rows"))
-    only = parser.parse_args().only
+    parser.add_argument("--names", nargs="*", default=[], help="of metrics or methods")
+    given = parser.parse_args()
+    only = given.only
     rows = []
     said = "each a right number, NaN with a reason, or a sentence; no warning of numpy"
     for part, what, work in (
@@ -244,7 +248,7 @@ def main() -> int:
     ):
         if only in (None, part):
             with timed() as watch:
-                count, wrong = work()
+                count, wrong = work(given.names)
             print(*wrong, sep="\n", flush=True)
             rows.append(Row("odd_numbers", what, count, count - len(wrong), said, watch.seconds))
     if only in (None, "rows"):

@@ -24,6 +24,7 @@ SQUARED = {
     np.dtype(np.float64): 1e100,
 }  # larger numbers, or less than 1 / that, are rescaled
 TOGETHER = 64  # rows of codes that are compared as one
+LEAST = 1e-150  # the square of a smaller number is 0 in double precision, or nearly
 CONSTANT = 1e-6  # a latent whose range is below this share of its largest value is constant up to rounding
 
 
@@ -158,8 +159,8 @@ def varies(codes: Floats) -> Bools:  # [n, d] -> [d]
 
 
 def vary_between(low: Any, high: Any) -> Any:
-    """Whether values from `low` to `high` vary by more than rounding."""
-    return high - low > CONSTANT * np.maximum(np.abs(low), np.abs(high))
+    """Whether values from `low` to `high` vary by more than rounding, and not so little that squares are 0."""
+    return high - low > np.maximum(CONSTANT * np.maximum(np.abs(low), np.abs(high)), LEAST)
 
 
 def extremes(codes: Floats) -> tuple[Floats, Floats]:  # [n, d] -> [d], [d]
