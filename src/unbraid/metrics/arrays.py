@@ -176,6 +176,7 @@ def extremes(codes: Floats) -> tuple[Floats, Floats]:  # [n, d] -> [d], [d]
 
 def standardised(codes: Floats, rows: Ints | None = None) -> Floats:
     """Codes with mean 0 and variance 1 over the given rows (all by default), in double precision; 0 if constant."""
+    codes = _squarable(codes) if codes.dtype in SQUARED else codes
     fitted = codes if rows is None else codes[rows]
     scale = np.where(varies(fitted), fitted.std(0, dtype=np.float64), np.inf)
     return np.asarray((codes - fitted.mean(0, dtype=np.float64)) / scale)
