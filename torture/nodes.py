@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -37,6 +38,7 @@ def cluster() -> Iterator[Nodes]:
     """The nodes, with this process connected to them."""
     import ray
 
+    os.environ.setdefault("RAY_worker_niceness", "0")  # else runs wait for all that a busy machine does
     with patch("ray._private.services.get_node_ip_address", lambda address=None: LOOPBACK):
         nodes = Nodes()  # Ray would turn the loopback address into the machine's other one
         ray.init(address=nodes.cluster.address, _node_ip_address=LOOPBACK, log_to_driver=False, logging_level="error")
