@@ -298,10 +298,12 @@ def test_many_rows_and_thumbnails_in_small() -> None:
 
 def test_the_table_keeps_one_line_for_each_thing_and_goes_into_the_page(tmp_path: Path) -> None:
     kept, page = tmp_path / "kept.json", tmp_path / "page.md"
-    old, new, other = (table.Row("files", "fault", 3, n, "more", 1.0) for n in (1, 3, 2))
+    old, new = (table.Row("files", "fault", 3, n, "more", 1.0) for n in (1, 3))
+    other = table.Row("files", "full disk", 1, 1, "more", 1.0)
     table.keep([old, other], kept)
     table.keep([new], kept)
-    assert table.kept(kept) == [new]
+    assert table.kept(kept) == [other, new]
+    assert new.good and not old.good
     page.write_text(f"above\n{table.BEGIN}\nold\n{table.END}\nbelow\n")
     for _ in range(2):
         table.write_page([new], page)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import platform
@@ -34,10 +35,13 @@ class Row:
 
 
 def keep(rows: list[Row], path: Path = KEPT) -> None:
-    """Replaces the rows of this script, and prints them."""
-    found = [row for row in kept(path) if row.script not in {new.script for new in rows}] + rows
+    """Replaces the rows of the same name, and prints them."""
+    names = {(row.script, row.what) for row in rows}
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps([asdict(row) for row in found], indent=1))
+    with path.with_suffix(".lock").open("w") as lock:  # two scripts run side by side
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        found = [row for row in kept(path) if (row.script, row.what) not in names] + rows
+        path.write_text(json.dumps([asdict(row) for row in found], indent=1))
     for row in rows:
         print(f"{row.what}: {row.survived:,} of {row.count:,} survived; {row.said}; {row.seconds:.0f} s", flush=True)
 
