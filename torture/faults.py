@@ -124,6 +124,7 @@ def faulty(faults: Faults) -> Iterator[Faults]:
 
         return call
 
+    import safetensors
     import safetensors.torch
 
     with (
@@ -133,6 +134,6 @@ def faulty(faults: Faults) -> Iterator[Faults]:
         patch.object(os, "replace", counted("replace", os.replace)),
         patch.object(os, "mkdir", counted("mkdir", os.mkdir)),
         patch.object(os, "unlink", counted("unlink", os.unlink)),
-        patch.object(safetensors.torch, "safe_open", counted("read", safetensors.torch.safe_open)),
+        patch.object(safetensors.torch, "safe_open", counted("read", safetensors.safe_open)),
     ):
         yield faults

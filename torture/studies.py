@@ -108,29 +108,21 @@ def kill_nodes(folder: Path, kills: int, seeds: int, steps: int) -> tuple[str, l
     out.mkdir()
     jobs, finished, failures = load(file), Finished(out), list[str]()
     view = View("torture", total=seeds, done=0, workers=2, left=steps * seeds, show=False)
-    over, done = threading.Event(), [0]
+    tasks, done = [task(job, str(out)) for job in jobs], 0
+    given = {"address": "auto", "view": view, "failed": lambda name, reason: failures.append(f"{name}: {reason}")}
     with cluster() as nodes:
-
-        def kill() -> None:
-            while not over.wait(1.0) and done[0] < kills:
-                begun = {path.parent.name for path in out.glob("*/state.pt")} | {
-                    p.parent.name for p in out.glob("*/lock")
-                }
-                finished.look()
-                if begun - finished.seen.keys():
-                    nodes.kill(nodes.nodes.pop(0))
-                    nodes.nodes.append(nodes.add())
-                    done[0] += 1
-                    over.wait(4.0)
-
-        killer = threading.Thread(target=kill)
-        killer.start()
-        tasks = [task(job, str(out)) for job in jobs]
-        run_all(tasks, address="auto", view=view, failed=lambda name, reason: failures.append(f"{name}: {reason}"))
-        over.set()
-        killer.join()
+        study = threading.Thread(target=run_all, args=(tasks,), kwargs=given)
+        study.start()
+        while study.is_alive():  # nodes are added by the main thread alone
+            study.join(2.0)
+            finished.look()
+            begun = {path.parent.name for path in out.glob("*/lock")}
+            if done < kills and begun - finished.seen.keys():
+                nodes.kill(nodes.nodes.pop(0))
+                nodes.nodes.append(nodes.add())
+                done += 1
     finished.look()
-    return f"{done[0]} nodes killed", failures + wrong_ends(file, out, finished)
+    return f"{done} nodes killed", failures + wrong_ends(file, out, finished)
 
 
 def main() -> int:

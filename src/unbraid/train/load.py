@@ -85,7 +85,7 @@ def load_method(
     entry = catalogue.method_entry(method or run.plan.method)
     own = {name: given for name, given in named.items() if name in NETWORKS and given is not None}
     try:
-        saved = {n: tuple(v) if isinstance(v, list) else v for n, v in run.config["spec"].items()}
+        saved: dict[str, Any] = {n: tuple(v) if isinstance(v, list) else v for n, v in run.config["spec"].items()}
         loaded = built(entry, Spec(**saved), run.plan.arguments | own, run.plan.seed)
     except UserError:
         raise
