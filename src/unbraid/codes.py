@@ -163,17 +163,17 @@ class Codes:
     def _checked(self, where: str) -> Codes:
         """Itself, where its parts agree in their names and numbers."""
         n, k = self.factors.shape
-        names, known = self.factor_names, set(self.factor_names)
-        alone = {*self.groups, *self.kinds, *self.shared, *([self.label] if self.label else [])}
-        wrong = (
-            "factor_names" if names and (len(names) != k or len(known) != k)
-            else "rows" if self.rows.shape != (n,) or self.rows.dtype.kind not in "iu"
-            else "predicted" if self.predicted is not None and self.predicted.shape != (n,)
-            else "label, groups, kinds or shared" if names and alone - known
-            else ""
-        )  # fmt: skip
+        names = self.factor_names
+        fits = {
+            "factor_names": not names or len(set(names)) == len(names) == k,
+            "rows": self.rows.shape == (n,) and self.rows.dtype.kind in "iu",
+            "predicted": self.predicted is None or self.predicted.shape == (n,),
+            "groups": not names or set(self.groups) <= set(names),
+            "shared": not names or set(self.shared) <= set(names),
+        }
+        wrong = [name for name, fit in fits.items() if not fit]
         if wrong:
-            raise UserError(f"{where} is damaged: '{wrong}' does not fit the {n} rows of {k} factors")
+            raise UserError(f"{where} is damaged: '{wrong[0]}' does not fit its {n} rows of {k} factors")
         return self
 
 
