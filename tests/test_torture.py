@@ -290,9 +290,10 @@ def test_odd_data_in_a_fit(method: str) -> None:
 # load, and the table
 
 
-def test_many_rows_and_thumbnails_in_small() -> None:
-    row = load.measured("rows", 0.001)
-    assert row.good
+@pytest.mark.parametrize("part", ["rows", "images"])
+def test_many_rows_and_images_in_small(part: str) -> None:
+    row = load.measured(part, 0.001)
+    assert row.good, row.said
     assert "MB in a process" in row.said
 
 

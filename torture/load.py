@@ -11,6 +11,7 @@ import argparse
 import io
 import json
 import os
+import re
 import resource
 import sys
 import tempfile
@@ -72,11 +73,11 @@ def thumbnails(folder: Path, count: int) -> int:
     data = load_data("dsprites")
     method = build("beta_vae", data)
     run = fit(method, data, steps=1, batch=2, out=str(folder), show=False)
-    represent(run, method, data, points=500)
+    represent(run, method, data, points=count)
     run.write_json("scores.json", {})
     page = explore(run, images=count)
     print(f"a page of {page.stat().st_size / 1e6:.1f} MB", file=sys.stderr)
-    return count if page.exists() else 0
+    return int(re.findall(r'"count":(\d+)', page.read_text())[0])
 
 
 def images(folder: Path, count: int) -> int:
