@@ -95,7 +95,7 @@ def test_a_full_disk(tmp_path: Path) -> None:
 def test_the_last_rows_of_the_history_are_written_though_the_disk_was_full(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from unbraid.train import fit as train
+    train: Any = sys.modules["unbraid.train.fit"]
 
     def go() -> Run:
         method = build("vae", Squares(), net="dense", width=4)
@@ -152,7 +152,7 @@ def test_a_run_of_a_study_that_met_a_full_disk_is_not_failed_for_good(
     job = one(["mig"])
     with monkeypatch.context() as patch:
         patch.setattr(Run, "write_json", _no_space)
-        assert "No space left" in do(job, str(tmp_path))["reason"]
+        assert "No space left" in str(do(job, str(tmp_path))["reason"])
     assert states(Folder(tmp_path), [job]) == {job.name: "begun"}
     assert do(job, str(tmp_path))["status"] == "finished"
 
@@ -245,7 +245,7 @@ def test_mutations_repeat_and_differ() -> None:
 def test_a_parquet_file_that_claims_more_rows_is_refused(tmp_path: Path) -> None:
     from unbraid.data.io.column_files import Source, gathered
 
-    source = Source(["a"], ["a"], 5, lambda _: np.float64, lambda _: None, lambda _: [np.zeros((3, 1))])  # type: ignore[arg-type, return-value]
+    source = Source(["a"], ["a"], 5, lambda _: np.float64, lambda _: None, lambda _: [np.zeros((3, 1))])  # type: ignore[arg-type]
     with pytest.raises(UserError, match="has 3 rows and says that there are 5"):
         gathered(tmp_path / "x.parquet", source, ["a"])
 

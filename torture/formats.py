@@ -75,7 +75,10 @@ def _table(path: Path) -> Any:
     from unbraid.data.io.table_files import Columns, read_table
 
     found = read_table(str(path), Columns(label="kind") if path.suffix != ".npz" else Columns())
-    return {"features": np.asarray(found.features), "known": found.known.to_numpy().tolist() if found.label else []}
+    return {
+        "features": np.asarray(found.features),
+        "known": [] if found.known is None else found.known.to_numpy().tolist(),
+    }
 
 
 def npy(folder: Path) -> Format:

@@ -76,7 +76,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--kills", type=int, default=100, help="over all methods")
     kills = parser.parse_args().kills
-    rng, stages, wrong = np.random.default_rng(0), Counter[str](), []
+    rng, stages, wrong = np.random.default_rng(0), Counter[str](), list[str]()
     with tempfile.TemporaryDirectory() as place, timed() as watch:
         warm(Path(place) / "warm")
         for method in METHODS:

@@ -120,15 +120,14 @@ def measured(name: str, share: float) -> Row:
     with tempfile.TemporaryDirectory() as place, timed() as watch:
         pid = os.fork()
         if pid == 0:
-            said = io.StringIO()
-            sys.stderr = said
+            sys.stderr = told = io.StringIO()
             found = 0
             try:
                 found = work(Path(place), count)
             except BaseException as error:
-                said.write(f"{type(error).__name__}: {error}")
+                told.write(f"{type(error).__name__}: {error}")
             own, others = (resource.getrusage(of).ru_maxrss for of in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
-            notes = [line for line in said.getvalue().splitlines() if line.strip()]
+            notes = [line for line in told.getvalue().splitlines() if line.strip()]
             report = {"found": found, "memory": max(own, others) / 1024, "said": notes[-1:]}
             os.write(outbox, json.dumps(report).encode())
             os._exit(0)

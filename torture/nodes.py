@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -36,8 +37,7 @@ class Nodes:
 @contextmanager
 def cluster() -> Iterator[Nodes]:
     """The nodes, with this process connected to them."""
-    import ray
-
+    ray: Any = importlib.import_module("ray")
     os.environ.setdefault("RAY_worker_niceness", "0")  # else runs wait for all that a busy machine does
     with patch("ray._private.services.get_node_ip_address", lambda address=None: LOOPBACK):
         nodes = Nodes()  # Ray would turn the loopback address into the machine's other one

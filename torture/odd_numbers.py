@@ -81,8 +81,8 @@ def metrics() -> dict[str, Callable[[Any, Any], Any]]:
     from unbraid.metrics.w2 import w2
 
     def of_suite(name: str) -> Callable[[Any, Any], Any]:
-        few = {"options": {"downstream": {"sizes": (20, 50)}}} if name == "downstream" else {}
-        return lambda codes, factors: score(codes, factors, metrics=[name], bootstrap=2, jobs=1, **few)[name]
+        few = {"downstream": {"sizes": (20, 50)}} if name == "downstream" else {}
+        return lambda codes, factors: score(codes, factors, metrics=[name], bootstrap=2, jobs=1, options=few)[name]
 
     def rng() -> np.random.Generator:
         return np.random.default_rng(0)
@@ -163,7 +163,7 @@ def tables() -> Iterator[tuple[str, Callable[[], Any]]]:
     yield "constant images", lambda: Dots(flat=True)
     rng = np.random.default_rng(0)
     features, kinds = rng.normal(size=(12, 3)), np.arange(12) % 2
-    odd = {
+    odd: dict[str, Array] = {
         "features": features,
         "features of 1e300": features * 1e300,
         "features of 1e-310": features * 1e-310,
@@ -201,7 +201,7 @@ def wrong_fit(name: str, make: Callable[[], Any]) -> str:
     from unbraid.train.fit import fit
     from unbraid.train.load import build
 
-    small = {"net": "dense", "width": 4}
+    small: dict[str, Any] = {"net": "dense", "width": 4}
     taken = {argument.name for argument in catalogue.find("methods", name).arguments}
     with tempfile.TemporaryDirectory() as out, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # our own notes, such as that of a single sample

@@ -63,7 +63,7 @@ def kill_a_study(folder: Path, kills: int, seeds: int, steps: int, rng: np.rando
             time.sleep(rng.uniform(0.3, 1.5))
             finished.look()
             workers = children(process.pid)
-            if done < kills and workers and list(out.glob("*/lock")):
+            if done < kills and workers and any(out.glob("*/lock")):
                 done += 1
                 victim = process.pid if done % 4 == 0 else int(rng.choice(workers))
                 with suppress(ProcessLookupError):
