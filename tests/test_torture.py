@@ -245,7 +245,7 @@ def test_mutations_repeat_and_differ() -> None:
 def test_a_parquet_file_that_claims_more_rows_is_refused(tmp_path: Path) -> None:
     from unbraid.data.io.column_files import Source, gathered
 
-    source = Source(["a"], ["a"], 5, lambda _: np.float64, lambda _: None, lambda _: [np.zeros((3, 1))])  # type: ignore[arg-type]
+    source = Source(["a"], ["a"], 5, lambda _: np.float64, lambda _: None, lambda _: [np.zeros((3, 1))])
     with pytest.raises(UserError, match="has 3 rows and says that there are 5"):
         gathered(tmp_path / "x.parquet", source, ["a"])
 

@@ -190,11 +190,13 @@ def _train(
             due = done % WINDOW == 0 and time.monotonic() - saved_at > save_every
             if due or done == plan.steps or interrupted.is_set():
                 _check_weights(method, done, saved)
-                write(run.path / "history.csv", history.csv())  # first: the state of the last step ends the loop
                 save_state(run.path, method, trainer.optimisers, history, done)
+                write(run.path / "history.csv", history.csv())
                 saved, saved_at = done, time.monotonic()
             if interrupted.is_set() and done < plan.steps:
                 raise KeyboardInterrupt(f"stopped at step {done} of {plan.steps}")
+    if start == plan.steps:  # it was stopped between the state of the last step and its history
+        write(run.path / "history.csv", history.csv())
     save_weights(method, run.path)
     run.finish()
 

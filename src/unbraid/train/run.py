@@ -285,7 +285,9 @@ def commit() -> str | None:
     here = Path(__file__).parent
 
     def git(*words: str) -> str:
-        result = subprocess.run(["git", "-C", str(here), *words], capture_output=True, text=True, check=True)
+        result = subprocess.run(
+            ["git", "--no-optional-locks", "-C", str(here), *words], capture_output=True, text=True, check=True
+        )
         return result.stdout.strip()
 
     try:
