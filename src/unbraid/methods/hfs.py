@@ -10,8 +10,8 @@ close to the code of some image c. How often combinations occur is left open, so
 beta = 0 is the criterion alone, on an autoencoder; otherwise it stands on top of a beta-VAE.
 
 Differs from the paper: all pairs of dimensions are taken; the authors' code draws 25 of them at each step, of 45 with
-ten latents, so that the same gamma weighs 1.8 times as much here. Its gamma is 1 unless another is given, and 300 in the
-example with beta = 0.
+ten latents, so that the same gamma weighs 1.8 times as much here. Its gamma is 1 unless another is given, and 300 in
+the example with beta = 0.
 """
 
 from __future__ import annotations
