@@ -88,4 +88,7 @@ def main(steps: int, seeds: int) -> None:
 
 
 if __name__ == "__main__":
-    main(*(int(word) for word in (sys.argv[1:] + ["2000", "3"][len(sys.argv) - 1 :])))
+    main(
+        steps=int(sys.argv[1]) if len(sys.argv) > 1 else 2000,
+        seeds=int(sys.argv[2]) if len(sys.argv) > 2 else 3,
+    )

@@ -387,3 +387,11 @@ def test_warnings_of_forests_in_threads_stay_inside_and_others_come_out() -> Non
         warnings.warn("it did not converge", ConvergenceWarning, stacklevel=1)
         warnings.warn("something else", RuntimeWarning, stacklevel=1)
     assert len(seen) == 1
+
+
+def test_of_many_rows_few_bootstrap_samples_are_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(suite, "ROWS", 9 * len(FACTORS))
+    found = score(PERFECT + 0.5 * noise(len(FACTORS), 3), FACTORS, metrics=["mig"])["mig"]
+    assert found.params["interval"].startswith("9 bootstrap samples")
+    assert found.params["shuffles"] == 3
+    assert found.low is not None and found.high is not None and found.low < found.value < found.high
