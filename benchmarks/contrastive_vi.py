@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 import unbraid
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "examples"))
-from count_table import CELLS, Experiment, make_cells, report
+from count_table import CELLS, Experiment, make_cells, report  # type: ignore[import-not-found]
 
 SALIENT, COMMON, EPOCHS, BATCH = 4, 4, 150, 64
 Blocks = dict[str, NDArray[np.float32]]

@@ -189,9 +189,9 @@ class Model:
         with torch.random.fork_rng():
             torch.manual_seed(seed)
             found = _joined(self._each(samples, bound)).astype(np.float64)
-        standardised = isinstance(self.scaling, Scaling) and likelihood == "gaussian"
-        volume = self.scaling.log_volume if standardised else 0.0
-        return found - volume
+        if isinstance(self.scaling, Scaling) and likelihood == "gaussian":
+            return found - self.scaling.log_volume
+        return found
 
     @property
     def has_elbo(self) -> bool:
