@@ -85,6 +85,6 @@ def _above_chance(accuracy: Floats, column: Column, rows: Any, test: Any) -> flo
 def mean_over_log(budgets: Floats, table: Floats) -> Floats:  # [m], [m, k] -> [k]
     """The mean of each column over log budgets, between which it is taken as a straight line."""
     if len(budgets) == 1:
-        return table[0]
+        return np.asarray(table[0])
     steps = np.diff(np.log(budgets))[:, None]
     return np.asarray((steps * (table[1:] + table[:-1]) / 2).sum(0) / steps.sum())
