@@ -38,8 +38,8 @@ def tiny_cells(n: int = 400, features: int = 40) -> Cells:
     rng = np.random.default_rng(0)
     programme, own = np.zeros((1, features)), np.zeros((3, features))
     programme[0, :12] = rng.normal(size=12)
-    for kind in range(3):
-        own[kind, 16 + 6 * kind : 22 + 6 * kind] = 2.0
+    for i in range(3):
+        own[i, 16 + 6 * i : 22 + 6 * i] = 2.0
     kind, shared = rng.integers(0, 3, n), rng.normal(size=(2 * n, 1))
     logits = rng.normal(size=features) + shared @ programme
     logits[:n] += own[kind]
@@ -77,7 +77,7 @@ def shares(model: Model, codes: dict[str, np.ndarray]) -> np.ndarray:
     with torch.no_grad():
         logits = model.method.decoder.net(z)[:, 0, 0].double().numpy()
     exponential = np.exp(logits - logits.max(1, keepdims=True))
-    return exponential / exponential.sum(1, keepdims=True)
+    return np.asarray(exponential / exponential.sum(1, keepdims=True))
 
 
 def test_the_likelihood_is_scipys_with_the_library_size_of_each_row() -> None:
@@ -125,6 +125,7 @@ def test_the_bound_is_the_likelihood_minus_the_divergence(model: Model) -> None:
     with torch.no_grad():
         mu, log_var = method.encoder(x).chunk(2, -1)
         kl = 0.5 * (mu**2 + log_var.exp() - 1 - log_var).sum(-1)
+    assert method.decoder.log_theta is not None
     theta = method.decoder.log_theta.exp().detach().double().numpy()
     mean = CELLS.target.sum(1, keepdims=True) * shares(model, model.encode(CELLS.target))
     wanted = stats.nbinom.logpmf(CELLS.target, theta, theta / (theta + mean)).sum(1) - kl.numpy()
@@ -206,6 +207,7 @@ def test_other_methods_take_counts_too(method: str) -> None:
     estimator = unbraid.Disentangler(method, likelihood="negative_binomial", steps=3, width=2)
     estimator.fit(CELLS.target, background=CELLS.background)
     drawn = estimator.inverse_transform(estimator.transform(CELLS.target[:4]))
+    assert isinstance(estimator.model_.scaling, Counts)
     np.testing.assert_allclose(drawn.sum(1), estimator.model_.scaling.library, rtol=1e-4)
 
 
