@@ -20,7 +20,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+import scvi
 import torch
+from anndata import AnnData
 from numpy.typing import NDArray
 
 import unbraid
@@ -43,9 +45,6 @@ def ours(cells: Experiment, seed: int) -> Blocks:
 
 
 def contrastive_vi(cells: Experiment, seed: int) -> Blocks:
-    import scvi
-    from anndata import AnnData
-
     scvi.settings.seed = seed
     table = AnnData(np.concatenate([cells.treated, cells.untreated]).astype(np.float32))
     scvi.external.ContrastiveVI.setup_anndata(table)
