@@ -236,7 +236,8 @@ def main() -> int:
             world = make(folder)
             with timed() as watch:
                 count, wrong = every_fault(world, given.every)
-            said = "no space, no permission, input/output error or a short write at each operation"
+            which = "all of them" if given.every == 1 else f"one in {given.every} of them"
+            said = f"no space, no permission, input/output error or a short write at each operation; {which}"
             rows.append(Row("files", f"fault in the {world.name}", count, count - len(wrong), said, watch.seconds))
         if given.only in (None, "disk"):
             with timed() as watch:
