@@ -72,10 +72,11 @@ class Features(Problem):
 
 
 def _effects(codes: Codes) -> DataFrame | None:
-    """The table of effects that was kept; None where there is no decoder."""
+    """The table of effects that was kept; None where there is no decoder, or as an earlier version kept them."""
     from unbraid.effects import effect_table
 
-    found = {name: codes.extra[f"effects_{name}"] for name in codes.blocks if f"effects_{name}" in codes.extra}
+    kept = {name: codes.extra.get(f"effects_{name}") for name in codes.blocks}
+    found = {name: array for name, array in kept.items() if array is not None and array.shape[-1] == 4}
     return effect_table(found, codes.features) if found else None
 
 
