@@ -122,7 +122,9 @@ def picture(values: dict[str, dict[str, list[float | None]]], path: Path) -> Non
         points = {int(n): [v for v in found if v is not None] for n, found in values.get(line, {}).items()}
         points = {n: found for n, found in points.items() if found}
         style: dict[str, Any] = {"linestyle": "--"} if line == "by chance" else {"marker": "o", "markersize": 3.5}
-        axis.plot([*points], [np.mean(v) for v in points.values()], color=COLOURS[line], label=line, linewidth=1.6, **style)
+        axis.plot(
+            [*points], [np.mean(v) for v in points.values()], color=COLOURS[line], label=line, linewidth=1.6, **style
+        )
         if line != "by chance":
             low, high = [min(v) for v in points.values()], [max(v) for v in points.values()]
             axis.fill_between([*points], low, high, color=COLOURS[line], alpha=0.25, linewidth=0)
