@@ -2,10 +2,11 @@
 
     python benchmarks/metrics_samples.py [NAME ...] [--out docs/metrics/pictures] [--redraw]
 
-Writes a picture for each metric of arrays, and `values.json` with all that was measured; `--redraw` draws that file again.
-Independent factors of 3, 6 and 12 values. Good: a latent for each factor, with noise of a fifth of its standard deviation, and
-one latent of noise. Mixed: each of the latents has half of its neighbour's factor besides. Noise: four latents that know
-nothing. By chance: the good code with its rows shuffled (latents against each other where there are no factors).
+Writes a picture for each metric of arrays, and `values.json` with all that was measured; `--redraw` draws that file.
+Independent factors of 3, 6 and 12 values. Good: a latent for each factor, with noise of a fifth of its standard
+deviation, and one latent of noise. Mixed: each of the latents has half of its neighbour's factor besides. Noise: four
+latents that know nothing. By chance: the good code with its rows shuffled (latents against each other where there are
+no factors).
 """
 
 from __future__ import annotations

@@ -13,7 +13,6 @@ import io
 import json
 from contextlib import redirect_stdout
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from docs.run_pages import ROOT

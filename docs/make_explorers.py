@@ -2,8 +2,8 @@
 
 python -m docs.make_explorers        (all but finished runs: half an hour of one core; `make explorers`)
 
-The commands are those of `docs/explorers/README.md`. They are run in `build/explorers`, where a run that is finished is not
-trained again, so that this can be stopped and started again. Digits and photographs come from the data root.
+The commands are those of `docs/explorers/README.md`. They are run in `build/explorers`, where a run that is finished is
+not trained again, so that this can be stopped and started again. Digits and photographs come from the data root.
 """
 
 from __future__ import annotations
@@ -14,10 +14,9 @@ import re
 import shutil
 from pathlib import Path
 
+from docs.run_pages import ROOT, run_page
 from PIL import Image
 from playwright.sync_api import sync_playwright
-
-from docs.run_pages import ROOT, run_page
 
 PAGE = ROOT / "docs" / "explorers" / "README.md"
 WINDOW = {"width": 1000, "height": 640}  # pixels
