@@ -143,11 +143,10 @@ def _section(described: dict[str, Any], fact: Fact) -> str:
     lines = [f"### {name}", "", described["summary"], ""]
     if picture.exists():
         lines += [f"![Contact sheet of {name}](pictures/data/{name}.png)", ""]
-    lines += ["| | |", "|---|---|"]
-    lines += [f"| factors (values) | {listed} |"] if listed else []
-    lines += [f"| samples | {rows} |"] if rows else []
-    lines += [f"| size | {fact.images} |", f"| batches | {', '.join(described['gives'])} |"]
-    lines += [f"| licence | {fact.licence} |", f"| get it | {_get(described)} |", ""]
+    told = {"factors (values)": listed, "samples": rows, "size": fact.images, "batches": ", ".join(described["gives"])}
+    told |= {"licence": fact.licence, "get it": _get(described)}
+    lines += [f"- **{head}**: {text}" for head, text in told.items() if text]
+    lines.append("")
     return "\n".join(lines)
 
 
@@ -159,7 +158,7 @@ def _get(described: dict[str, Any]) -> str:
     if not described["folders"]:
         return "nothing to get"
     if by_hand := [SOURCES[part].by_hand for part in described["folders"] if SOURCES[part].by_hand]:
-        return by_hand[0].replace("|", "\\|")
+        return by_hand[0]
     return f"`unbraid data fetch {described['name']}`"
 
 

@@ -17,7 +17,7 @@ def test_every_set_is_there_once_with_what_one_needs_to_know() -> None:
     sections = re.split(r"^### ", PAGE.read_text(), flags=re.MULTILINE)[1:]
     assert sorted(section.partition("\n")[0] for section in sections) == sorted(catalogue.entries("data"))
     for section in sections:
-        assert all(f"| {head} |" in section for head in ("size", "batches", "licence", "get it")), section
+        assert all(f"- **{head}**: " in section for head in ("size", "batches", "licence", "get it")), section
     known = {name: fact for family in FAMILIES.values() for name, fact in family.items()}
     for entry in catalogue.entries("data").values():
         sizes = [argument.default for argument in entry.arguments if argument.name == "size"]
