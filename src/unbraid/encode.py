@@ -47,6 +47,7 @@ def encode_rows(method: Method[Any], table: Table, rows: Rows) -> Codes:
         kinds=table.kinds,
         features=table.scaling.labels if table.scaling else (),
         label=table.label,
+        class_names=table.class_names if table.label else (),
         groups=table.groups if table.label else (),
         shared=table.shared,
         predicted=_predicted(method, table, rows) if table.label else None,

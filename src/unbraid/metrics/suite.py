@@ -35,7 +35,11 @@ DEFAULT = (
 )
 SAMPLING = ("beta_vae_score", "factor_vae_score", "z_max_variance")
 REFITS = 5  # bootstrap samples for a metric that fits predictors or samples interventions
+LIGHTER: dict[str, dict[str, Any]] = {
+    "dci": {"rounds": 30}
+}  # arguments of a metric in those samples: a third of the cost, a wider interval
 SHUFFLES = 10  # for the chance level of the other metrics; one for those that fit or sample
+ROWS = 10_000_000  # of all bootstrap samples of a metric together; of many rows a few samples say as much
 LEVEL = 0.95
 ONE_REPRESENTATION = (["codes", "factors", "rng"], ["codes", "rng"])  # positional arguments of a metric of the suite
 
@@ -68,7 +72,8 @@ def score(
     Args:
         metrics: names of metrics; None: the default suite (without factors, the metrics that need none)
         seed: of all random numbers
-        bootstrap: bootstrap samples for an interval (five at most if a metric fits predictors); 0: no interval
+        bootstrap: bootstrap samples for an interval, 0: no interval; five at most if a metric fits predictors, and
+            fewer than 50 for more than 200,000 rows
         chance: False leaves the chance level out, which takes up to ten further rounds
         names: of the factors
         kinds: places of factors that are numbers without order, such as shapes or classes
@@ -180,9 +185,9 @@ def _with_interval_and_chance(
             codes, factors, arguments = codes[order], factors[order], {**arguments, "train": (2 * len(codes)) // 3}
         parts = [arguments["train"], len(codes) - arguments["train"]]
 
-    def value(c: Codes, f: Any, generator: np.random.Generator) -> Score:
+    def value(c: Codes, f: Any, generator: np.random.Generator, **lighter: Any) -> Score:
         arrays = (c, f) if needs_factors(function) else (c,)
-        return function(*arrays, generator, **arguments)
+        return function(*arrays, generator, **{**lighter, **arguments})
 
     found = value(codes, factors, own)
     if not np.isfinite(found.value):
@@ -190,16 +195,17 @@ def _with_interval_and_chance(
     slow = len(parts) > 1 or function.__name__ in SAMPLING
     if found.null is None and chance:
         mix = shuffled.permutation if needs_factors(function) else partial(shuffled.permuted, axis=0)
-        rounds = range(1 if slow else SHUFFLES)
+        rounds = range(1 if slow else min(SHUFFLES, max(3, ROWS // 5 // len(codes))))
         found = _with_chance(found, [value(mix(codes), factors, shuffled).value for _ in rounds])
     if found.low is not None:
         return found
-    times = min(bootstrap, REFITS) if slow else bootstrap
+    times = min(bootstrap, REFITS if slow else max(REFITS, ROWS // len(codes)))
     replicates = []
     for _ in range(times):
         rows = _resampled(parts, draw)
         with suppress(UserError):  # the sample may lack a rare value of a factor
-            replicates.append(value(codes[rows], None if factors is None else factors[rows], draw).value)
+            some = None if factors is None else factors[rows]
+            replicates.append(value(codes[rows], some, draw, **LIGHTER.get(function.__name__, {})).value)
     return _with_interval(found, replicates, times, apart=len(parts) > 1)
 
 
