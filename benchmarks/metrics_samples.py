@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from unbraid.figures.pictures import new_figure
 from unbraid.metrics.group_accuracy import group_accuracy
 from unbraid.metrics.probe_table import probe_table
-from unbraid.metrics.suite import available, metric_function, needs_factors
+from unbraid.metrics.suite import Metric, available, metric_function, needs_factors
 from unbraid.metrics.udr import udr
 from unbraid.metrics.w2 import w2
 
@@ -43,7 +43,12 @@ SLOW: dict[str, tuple[int, dict[str, Any]]] = {  # the largest n, and options th
     "udr": (10_000, {"resamplings": 0}),
     "w2": (10_000, {"large": 0}),
 }
-OTHERS = {"group_accuracy": group_accuracy, "probe_table": probe_table, "udr": udr, "w2": w2}  # have a chance level
+OTHERS: dict[str, Metric] = {
+    "group_accuracy": group_accuracy,
+    "probe_table": probe_table,
+    "udr": udr,
+    "w2": w2,
+}  # have a chance level
 CODES = ("good", "mixed", "noise")
 COLOURS = {"good": "#3b86d8", "mixed": "#d9792b", "noise": "#9c6ad0", "by chance": "#808488"}
 INK = "#808488"  # is read on white and on black
@@ -71,7 +76,7 @@ def inputs(name: str, kind: str, n: int, rng: np.random.Generator) -> tuple[Any,
         blocks = {"z0": codes[:, :1], "z1": codes[:, 1:2]}
         return ({"z0": codes, "z1": codes[:, ::-1]} if kind == "mixed" else blocks), factors[:, :2]
     labels, nuisances = factors[:, 0], factors[:, 1]  # right at 95 %; at 50 % with one nuisance; guesses
-    rate = {"good": 0.95, "mixed": np.where(nuisances == 0, 0.5, 0.95), "noise": 1 / 3}[kind]
+    rate: Any = {"good": 0.95, "mixed": np.where(nuisances == 0, 0.5, 0.95), "noise": 1 / 3}[kind]
     return np.where(rng.random(n) < rate, labels, (labels + rng.integers(1, 3, n)) % 3), labels, nuisances
 
 

@@ -19,7 +19,8 @@ from PIL import Image
 from playwright.sync_api import sync_playwright
 
 PAGE = ROOT / "docs" / "explorers" / "README.md"
-WINDOW = {"width": 1000, "height": 640}  # pixels
+WIDTH, HEIGHT = 1000, 640  # pixels of the window
+SHOWN = 0.8  # of that
 COLOURS = 128
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
 
@@ -29,16 +30,22 @@ def linked(text: str) -> list[str]:
     return list(dict.fromkeys(re.findall(r"\]\((\w+)\.html\)", text)))
 
 
+def started(name: str) -> str:
+    """The picture that the page of explorers begins with, where it names one: '#start=23'."""
+    found = re.search(rf'"{re.escape(name)}(#start=\d+)"', PAGE.read_text())
+    return found[1] if found else ""
+
+
 def take_pictures(pages: list[Path]) -> None:
     browser = next(filter(None, map(shutil.which, BROWSERS)), None)
     with sync_playwright() as playwright:
         chromium = playwright.chromium.launch(executable_path=browser, args=["--no-sandbox"])
         for page in pages:
-            tab = chromium.new_page(viewport=WINDOW, color_scheme="light")
-            tab.goto(page.as_uri())
+            tab = chromium.new_page(viewport={"width": WIDTH, "height": HEIGHT}, color_scheme="light")
+            tab.goto(f"{page.as_uri()}{started(page.name)}")
             tab.wait_for_timeout(2000)
             shown = Image.open(io.BytesIO(tab.screenshot())).convert("RGB")
-            small = shown.resize((WINDOW["width"] * 4 // 5, WINDOW["height"] * 4 // 5), Image.Resampling.LANCZOS)
+            small = shown.resize((round(SHOWN * WIDTH), round(SHOWN * HEIGHT)), Image.Resampling.LANCZOS)
             small.quantize(COLOURS).save(page.parent / "pictures" / f"{page.stem}.png", optimize=True)
             tab.close()
         chromium.close()
