@@ -31,7 +31,7 @@ def linked(text: str) -> list[str]:
 
 
 def started(name: str) -> str:
-    """The picture that the page of explorers begins with, where it names one: '#start=23'."""
+    """The picture that the page of explorers begins with, where it names one: '#start=1'."""
     found = re.search(rf'"{re.escape(name)}(#start=\d+)"', PAGE.read_text())
     return found[1] if found else ""
 

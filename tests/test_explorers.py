@@ -53,7 +53,7 @@ def test_an_explorer_opens_without_an_error(name: str, browser: Any) -> None:
         lambda request: None if request.url.startswith(("file:", "data:", "blob:")) else faults.append(request.url),
     )
     page.goto(Path(PAGE.parent / f"{name}.html").as_uri())
-    page.wait_for_selector("canvas")
+    page.wait_for_selector("canvas", state="attached")
     page.wait_for_timeout(500)
     sliders = page.locator(".slider input:visible").count()
     assert sliders == 0 if name in WITHOUT_DECODER else sliders > 0
