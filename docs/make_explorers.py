@@ -27,7 +27,7 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
 
 def linked(text: str) -> list[str]:
     """The explorers that a page shows, in its order."""
-    return list(dict.fromkeys(re.findall(r"\]\((\w+)\.html\)", text)))
+    return list(dict.fromkeys(re.findall(r"\]\((\w+)\.html[)#]", text)))
 
 
 def started(name: str) -> str:
