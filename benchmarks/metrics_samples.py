@@ -37,6 +37,7 @@ SLOW: dict[str, tuple[int, dict[str, Any]]] = {  # the largest n, and options th
     "clustering_accuracy": (1000, {"resamplings": 0}),
     "downstream": (3000, {"predictor": "trees", "sizes": (10, 100, 1000)}),
     "dci": (3000, {}),
+    "label_efficiency": (3000, {}),
     "dci_es": (3000, {}),
     "neuron_knockout": (3000, {}),
     "info_mec": (1000, {}),

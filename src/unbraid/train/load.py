@@ -13,6 +13,7 @@ from typing import Any
 import torch
 
 from unbraid import catalogue, config
+from unbraid.data.counts import Counts
 from unbraid.data.features import Scaling
 from unbraid.data.table import Spec, Table
 from unbraid.errors import UserError
@@ -105,13 +106,16 @@ def load_table(run: Run, *, trust: bool = False) -> Table:
     return load_data(plan.data, **plan.data_arguments)
 
 
-def load_scaling(path: Path | str) -> Scaling | None:
+def load_scaling(path: Path | str) -> Scaling | Counts | None:
     """The scaling of the features that a run was trained on; None where it was trained on images."""
     run = Run(path)
     if not (run.path / SCALING).exists():
         return None
     arrays = run.arrays(SCALING)
-    return Scaling(arrays["mean"], arrays["spread"], tuple(map(str, arrays["names"])))
+    names = tuple(map(str, arrays["names"]))
+    if "library" in arrays:
+        return Counts(arrays["spread"], float(arrays["library"]), names)
+    return Scaling(arrays["mean"], arrays["spread"], names)
 
 
 _REMEDY = "look at it, and say trust=True (--trust on the command line) to import it"

@@ -4,7 +4,8 @@ run.json              all resolved arguments, seed, package versions, commit
 state.pt              weights, optimisers and step, while training goes on and after
 history.csv           loss terms over time
 weights.safetensors   the trained weights
-scaling.npz           mean and standard deviation of each feature, and its name, where samples are features
+scaling.npz           mean and standard deviation of each feature, and its name, where samples are features; of counts
+                      the standard deviation of log(1 + count) and the median sum of a row
 codes.npz             codes and factors (represent.py); pictures.npz what the decoder drew
 scores.json           the metrics
 report.html           all of it, to look at
