@@ -3,7 +3,7 @@ BIN := .venv/bin
 DEPENDENCIES ?= pinned# or: newest, lowest
 QUIETLY := --quiet --disable-pip-version-check
 
-.PHONY: help install demo check test test-all docs docs-serve tutorials package bench torture clean
+.PHONY: help install demo check test test-all docs docs-serve tutorials explorers package bench torture clean
 
 help: ## what each target does
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "make %-12s%s\n", $$1, $$2 }'
@@ -44,6 +44,9 @@ docs: install ## the documentation, as pages in build/site
 
 tutorials: install ## run the tutorials, slow parts too, and keep in the pages what they print and draw
 	$(BIN)/python -m docs.run_pages
+
+explorers: install ## train the models of the live explorers where they are missing, and write their pages: half an hour
+	$(BIN)/python -m docs.make_explorers
 
 docs-serve: install ## the documentation, built again at each change, on a local port
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs serve

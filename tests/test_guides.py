@@ -92,6 +92,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (place / "package" / "module.py").write_text(METHOD)
     (place / "nets.py").write_text(NETS)
     (place / "study.py").write_text(STUDY)
+    shutil.copy(DOCS / "results" / "contrastive.json", place)
     for method in ("vae", "beta_vae"):
         assert main(["run", method, *QUICK, "--width", "4", "--out", str(place / "runs")]) == 0
     own = [str(place / "mine.py:MyMethod"), "--data", str(place / "mine.py:MyTable")]
@@ -112,7 +113,7 @@ def adapted(command: str, folder: Path) -> list[str]:
         "OTHER": runs[1],
         "FILE": "study.py",
         "experiments/unsupervised/study.py": "study.py",
-        "docs/results/contrastive.json": str(DOCS / "results" / "contrastive.json"),
+        "docs/results/contrastive.json": "contrastive.json",
         "runs/MyMethod-MyTable-1a2b3c4d": runs[2],
     }
     words = shlex.split(command)[1:]

@@ -186,6 +186,8 @@ def test_rows_of_features_have_bars(opened: Opened, features: tuple[Run, Any]) -
     assert before is not None and after is not None
     change = (after - before).flatten().numpy()
     shown = page.eval_on_selector_all(".bar", "(all) => all.map((bar) => +bar.dataset.feature)")
+    names = page.eval_on_selector_all(".bar .name", "(all) => all.map((name) => name.textContent)")
+    assert names == [table.scaling.labels[i] for i in shown]
     assert shown[:5] == np.argsort(-np.abs(change))[:5].tolist()
     text = page.locator(".bar .number").first.inner_text().replace("−", "-").removesuffix(" sd")
     assert float(text) == pytest.approx(10 * change[shown[0]], abs=0.006)

@@ -134,6 +134,7 @@ def _sample(source: Source, sample: Sample) -> Record:
         "title": title(source.run.plan),
         "shape": list(source.table.shape),
         "features": features,
+        "feature_names": source.table.scaling.labels if source.table.scaling else [],
         "count": len(sample),
         "rows": pack([pictures.reshape(len(pictures), -1)], 32) if features else None,
         "sheet": None if features else sheet(_bytes(pictures)),

@@ -97,10 +97,11 @@ function drawBars(parent, values, reference) {
     const mark = make("b", {});
     mark.style.left = `${at(values[i])}%`;
     const moved = 10 * (values[i] - before[i]);
+    const name = content.feature_names[i] ?? `feature ${i}`;
     return make(
       "div",
       { class: "bar", "data-feature": i },
-      make("span", { text: `feature ${i}` }),
+      make("span", { class: "name", text: name, title: name }),
       make("span", { class: "track" }, bar, mark),
       make("span", { class: "number", text: `${moved >= 0 ? "+" : "−"}${Math.abs(moved).toFixed(2)} sd` }),
     );
