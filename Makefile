@@ -3,7 +3,7 @@ BIN := .venv/bin
 DEPENDENCIES ?= pinned# or: newest, lowest
 QUIETLY := --quiet --disable-pip-version-check
 
-.PHONY: help install demo check test test-all docs docs-serve tutorials package bench clean
+.PHONY: help install demo check test test-all docs docs-serve tutorials method-pages package bench clean
 
 help: ## what each target does
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "make %-12s%s\n", $$1, $$2 }'
@@ -44,6 +44,9 @@ docs: install ## the documentation, as pages in build/site
 
 tutorials: install ## run the tutorials, slow parts too, and keep in the pages what they print and draw
 	$(BIN)/python -m docs.run_pages
+
+method-pages: install ## run the small run of each method's page where it is missing, and keep its scores and picture: an hour
+	$(BIN)/python -m docs.method_pages
 
 docs-serve: install ## the documentation, built again at each change, on a local port
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs serve

@@ -19,6 +19,7 @@ from unbraid.config import Argument
 
 OUTSIDE = re.compile(r"\[([^\]]+)\]\((?:\.\./)+(?:[A-Z]+\.md|(?:examples|src|tests|benchmarks|experiments)/[^)]*)\)")
 FORMULA = re.compile(r'<(span|div) class="arithmatex">\\([(\[])(.*?)\\[)\]]</\1>', re.DOTALL)
+FUNCTION = re.compile(r"<mi>log</mi>(?=<mi>)")  # the converter leaves no space between a function and a letter
 ARGUMENTS = "<!-- arguments -->"  # where a page of a method has its table
 BASELINE = "vae"  # arguments that a method shares with it are folded away,
 FEWEST = 3  # where there are so many
@@ -39,6 +40,7 @@ def on_page_content(html_of_page: str, page: Any, config: Any, files: Any) -> st
 def formula(tex: str, *, block: bool) -> str:
     """TeX as MathML; a formula on a line of its own is in a box that scrolls where it is too wide."""
     drawn = convert(tex, display="block" if block else "inline")
+    drawn = FUNCTION.sub(r'\g<0><mspace width="0.17em" />', drawn)
     return f'<div class="formula">{drawn}</div>' if block else drawn
 
 
