@@ -7,8 +7,8 @@ A page has one command in its section "What to expect", and below it a line that
     <!-- scores mig dci dci.completeness -->
 
 The table of these scores stands after that line. A name after a dot is a part of a score, which has no interval. The
-picture is `pictures/NAME.png`. A run that is there already is not made again, so that the command can be stopped and
-given again. Runs use one thread.
+picture is `pictures/NAME.png`; until there is one, it stands in the page as a comment that begins with "not run yet". A
+run that is there already is not made again, so that the command can be stopped and given again. Runs use one thread.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ from unbraid.train.run import Run
 
 PAGES = ROOT / "docs" / "methods"
 SCORES = re.compile(r"<!-- scores (?P<names>[\w. ]+) -->\n(?:\n(?:\|.*\n)+)?")
+NOT_RUN = re.compile(r"<!-- not run yet\n(.*?)\n-->", re.DOTALL)
 INK = (128, 128, 128, 255)  # is seen on white and on black
 SIDE, GAP, MARGIN = 40, 2, 118  # pixels: an image, between images, for the labels
 ROWS, COLUMNS = 6, 8  # of images, at most
@@ -47,8 +48,8 @@ def main() -> None:
     for name in given.names or [page.stem for page in sorted(PAGES.glob("*.md")) if page.stem != "README"]:
         page = PAGES / f"{name}.md"
         run = finished_run(command(page.read_text()), given.out / name)
-        page.write_text(with_scores(page.read_text(), run.scores()))
         (PAGES / "pictures" / f"{name}.png").write_bytes(picture(run))
+        page.write_text(with_scores(NOT_RUN.sub(r"\1", page.read_text()), run.scores()))
         print(f"{page.name}: {run.path}")
 
 

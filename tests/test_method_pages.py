@@ -7,13 +7,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from docs.method_pages import command, explained, with_scores
+from docs.method_pages import NOT_RUN, command, explained, with_scores
 from docs.site_hooks import ARGUMENTS, arguments, formula
 
 from unbraid import catalogue
 
 PAGES = Path(__file__).parents[1] / "docs" / "methods"
 SECTIONS = ["Objective", "Arguments", "What to expect", "Limits", "References"]
+WITHOUT_A_RUN = {"ada_gvae", "ada_ml_vae", "annealed_vae", "beta_factor_tcvae", "beta_tcvae", "beta_vae_classifier", "cai", "cnn", "cpca", "cvae", "cvib", "dip_vae", "factor_vae", "group_factor_vae", "hfs", "infogan", "infogan_cr", "intervention_ae", "ivae", "qlae", "rb_vae", "salient_vae", "slow_vae", "srb_vae", "sub_infomax", "sub_supervised", "supcon", "swap_vae", "uai", "vfae"}  # pages whose small run is still to be made: `make method-pages`
 METHODS = sorted(catalogue.entries("methods"))
 LARGEST = 60_000  # bytes of a picture
 TEX = re.compile(r"\$\$\n(?P<block>.*?)\n\$\$|(?<![\\$])\$(?P<inline>[^$\n]+)\$", re.DOTALL)
@@ -26,7 +27,7 @@ def name(request: pytest.FixtureRequest) -> str:
 
 def test_the_sections_of_a_page_are_there_in_order(name: str) -> None:
     text = (PAGES / f"{name}.md").read_text()
-    top, *sections = re.split(r"^## ", text, flags=re.MULTILINE)
+    top, *sections = re.split(r"^## ", NOT_RUN.sub(r"\1", text), flags=re.MULTILINE)
     assert [section.partition("\n")[0] for section in sections] == SECTIONS
     title, purpose, picture, *caption = top.strip().split("\n\n")
     assert title == f"# {name}"
@@ -55,14 +56,23 @@ def test_every_argument_is_in_the_table(name: str) -> None:
         assert row[0] and argument.meaning.split("|")[0] in row[1]
 
 
+def test_a_page_has_a_command_for_its_scores(name: str) -> None:
+    text = (PAGES / f"{name}.md").read_text()
+    (names,) = re.findall(r"<!-- scores ([\w. ]+) -->\n", text)
+    line = command(text)
+    assert line.startswith(f"unbraid run {name} ")
+    assert set(line.partition("--metrics ")[2].split(",")) == {each.partition(".")[0] for each in names.split()}
+
+
 def test_a_page_keeps_what_its_run_gave(name: str) -> None:
     text = (PAGES / f"{name}.md").read_text()
-    (names, table) = re.findall(r"<!-- scores ([\w. ]+) -->\n\n\| score .*\n\|[-:| ]+\n((?:\|.*\n)+)", text)[0]
-    assert len(table.splitlines()) == len(names.split()), "python -m docs.method_pages"
-    first = command(text)
-    assert first.startswith(f"unbraid run {name} ")
-    assert set(first.partition("--metrics ")[2].split(",")) == {each.partition(".")[0] for each in names.split()}
-    assert 1_000 < (PAGES / "pictures" / f"{name}.png").stat().st_size < LARGEST
+    tables = re.findall(r"<!-- scores ([\w. ]+) -->\n\n\| score .*\n\|[-:| ]+\n((?:\|.*\n)+)", text)
+    picture = PAGES / "pictures" / f"{name}.png"
+    assert (name in WITHOUT_A_RUN) == bool(NOT_RUN.search(text)) == (not tables) == (not picture.exists())
+    if tables:
+        ((names, table),) = tables
+        assert len(table.splitlines()) == len(names.split()), f"python -m docs.method_pages {name}"
+        assert 1_000 < picture.stat().st_size < LARGEST
 
 
 def test_the_overview_names_every_method() -> None:
