@@ -1,9 +1,9 @@
 """The time of a training step of each method, as a ratio to `vae`: `python benchmarks/step_time.py [--rounds 7]`.
 
-Images of 32x32 in colour, batches of 64 (a pair, two views or two sets have 64 of each), width 16, one thread, all other
-arguments as they are. Processor time is taken, methods take turns with the baseline in small groups of steps, and the
-median of the ratios counts, so that other work on the machine matters little. Where a method updates its players in turn,
-a group has whole turns. docs/methods/README.md has the table.
+Images of 32x32 in colour, batches of 64 (a pair, two views or two sets have 64 of each), width 16, one thread, all
+other arguments as they are. Processor time is taken, methods take turns with the baseline in small groups of steps, and
+the median of the ratios counts, so that other work on the machine matters little. Where a method updates its players in
+turn, a group has whole turns. docs/methods/README.md has the table.
 """
 
 from __future__ import annotations

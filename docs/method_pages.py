@@ -22,12 +22,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from docs.run_pages import ROOT, blocks
 from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFont
 
-from docs.run_pages import ROOT, blocks
 from unbraid.cli import main as unbraid
 from unbraid.codes import Block, Codes, read_codes
+from unbraid.problems.latents import DEAD
 from unbraid.train.run import Run
 
 PAGES = ROOT / "docs" / "methods"
@@ -36,7 +37,7 @@ NOT_RUN = re.compile(r"<!-- not run yet\n(.*?)\n-->", re.DOTALL)
 INK = (128, 128, 128, 255)  # is seen on white and on black
 SIDE, GAP, MARGIN = 40, 2, 118  # pixels: an image, between images, for the labels
 ROWS, COLUMNS = 6, 8  # of images, at most
-COLOURS = 64
+COLOURS = 192
 POINTS = 1500  # in a plane of codes
 
 
@@ -103,7 +104,8 @@ def picture(run: Run) -> bytes:
         rows = list(zip(names, [drawn["originals"], *drawn["apart"]], strict=True))
     elif "swapped" in drawn:
         names = ("pairs", "drawn", "shared swapped", "random p", "random n")
-        rows = [(name, pair.swapaxes(0, 1).reshape(-1, *pair.shape[2:])) for name, pair in zip(names, drawn["swapped"])]
+        beside = [pair.swapaxes(0, 1).reshape(-1, *pair.shape[2:]) for pair in drawn["swapped"]]
+        rows = list(zip(names, beside, strict=True))
     elif any(name.startswith("traversals_") for name in drawn):
         rows = traversals(codes, drawn)
     else:
@@ -112,13 +114,13 @@ def picture(run: Run) -> bytes:
 
 
 def traversals(codes: Codes, drawn: dict[str, NDArray[Any]]) -> list[tuple[str, NDArray[Any]]]:
-    """The features that carry most, with the factor that explains most of each."""
+    """The features that carry most, without those that carry nothing, and the factor that explains most of each."""
     found = []
     for name, block in codes.blocks.items():
         for unit, images in enumerate(drawn.get(f"traversals_{name}", ())):
             found.append((block.carried[unit], f"{name}{unit}", of_unit(block, unit), images))
-    found.sort(key=lambda feature: -feature[0])
-    return [(f"{name}: {told(latents, codes)}", images) for _, name, latents, images in found[:ROWS]]
+    used = sorted((feature for feature in found if feature[0] > DEAD), key=lambda feature: -feature[0])
+    return [(f"{name}: {told(latents, codes)}", images) for _, name, latents, images in used[:ROWS]]
 
 
 def of_unit(block: Block, unit: int) -> NDArray[Any]:
@@ -182,7 +184,7 @@ def plane(codes: Codes) -> bytes:
 
 def _png(page: Image.Image) -> bytes:
     buffer = io.BytesIO()
-    page.quantize(COLOURS * 3, method=Image.Quantize.FASTOCTREE).save(buffer, "PNG", optimize=True)
+    page.quantize(COLOURS, method=Image.Quantize.FASTOCTREE).save(buffer, "PNG", optimize=True)
     return buffer.getvalue()
 
 

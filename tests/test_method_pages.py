@@ -14,7 +14,38 @@ from unbraid import catalogue
 
 PAGES = Path(__file__).parents[1] / "docs" / "methods"
 SECTIONS = ["Objective", "Arguments", "What to expect", "Limits", "References"]
-WITHOUT_A_RUN = {"ada_gvae", "ada_ml_vae", "annealed_vae", "beta_factor_tcvae", "beta_tcvae", "beta_vae_classifier", "cai", "cnn", "cpca", "cvae", "cvib", "dip_vae", "factor_vae", "group_factor_vae", "hfs", "infogan", "infogan_cr", "intervention_ae", "ivae", "qlae", "rb_vae", "salient_vae", "slow_vae", "srb_vae", "sub_infomax", "sub_supervised", "supcon", "swap_vae", "uai", "vfae"}  # pages whose small run is still to be made: `make method-pages`
+WITHOUT_A_RUN = {
+    "ada_gvae",
+    "ada_ml_vae",
+    "annealed_vae",
+    "beta_factor_tcvae",
+    "beta_tcvae",
+    "beta_vae_classifier",
+    "cai",
+    "cnn",
+    "cpca",
+    "cvae",
+    "cvib",
+    "dip_vae",
+    "factor_vae",
+    "group_factor_vae",
+    "hfs",
+    "infogan",
+    "infogan_cr",
+    "intervention_ae",
+    "ivae",
+    "qlae",
+    "rb_vae",
+    "salient_vae",
+    "slow_vae",
+    "srb_vae",
+    "sub_infomax",
+    "sub_supervised",
+    "supcon",
+    "swap_vae",
+    "uai",
+    "vfae",
+}  # pages whose small run is still to be made: `make method-pages`
 METHODS = sorted(catalogue.entries("methods"))
 LARGEST = 60_000  # bytes of a picture
 TEX = re.compile(r"\$\$\n(?P<block>.*?)\n\$\$|(?<![\\$])\$(?P<inline>[^$\n]+)\$", re.DOTALL)
