@@ -41,7 +41,7 @@ def measure(rounds: int) -> dict[str, list[float]]:
 
 
 def _page(folder: Path) -> Path:
-    from unbraid.api import build, explore, fit, load_data, represent
+    from unbraid import build, explore, fit, load_data, represent
 
     data = load_data("dsprites")
     method = build("beta_vae", data)

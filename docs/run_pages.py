@@ -57,7 +57,7 @@ def blocks(text: str) -> Iterator[Block]:
 
 def shorter(code: str) -> str:
     """The same with three steps of training."""
-    return re.sub(r"\b(steps[= ])\d+", r"\g<1>3", code)
+    return re.sub(r"\b(steps(?:=| |\": ))\d+", r"\g<1>3", code)
 
 
 def run_page(page: Path, folder: Path, *, quick: bool = False) -> tuple[str, dict[str, Any]]:

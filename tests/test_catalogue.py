@@ -86,6 +86,7 @@ def test_a_swap_model_may_do_without_classes() -> None:
         ("from unbraid.cli import main; main(['list', 'methods'])", ["torch", "matplotlib", "sklearn"]),
         ("import unbraid; unbraid.fit", ["matplotlib", "ray", "torch._inductor"]),
         ("import unbraid.evaluate", ["torch", "matplotlib"]),
+        ("import unbraid; unbraid.score_arrays", ["torch", "matplotlib", "sklearn", "scipy"]),
     ],
 )
 def test_nothing_heavy_is_imported_early(program: str, unwanted: list[str]) -> None:

@@ -10,8 +10,7 @@ import pytest
 import torch
 
 from tests.toys import Squares, batch_rows
-from unbraid import catalogue
-from unbraid.api import load_run
+from unbraid import catalogue, load_run
 from unbraid.data.batch import Batch
 from unbraid.data.samplers import sampler
 from unbraid.encode import images

@@ -31,7 +31,6 @@ STAGES = [
     ["study"],
     ["reports"],
     ["explorer"],
-    ["api"],
     ["cli"],
 ]
 RANK = {name: rank for rank, stage in enumerate(STAGES) for name in stage}

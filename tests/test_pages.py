@@ -15,7 +15,8 @@ from unbraid.cli import main
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
-PAGES = [DOCS / "your_own.md", DOCS / "cases_and_controls.md", *sorted((DOCS / "tutorials").glob("*.md"))]
+GUIDES = ("your_own", "cases_and_controls", "data", "impossibility", "metrics", "studies")
+PAGES = [*(DOCS / f"{name}.md" for name in GUIDES), *sorted((DOCS / "tutorials").glob("*.md"))]
 EXPECTED = {"your_own": (9, 0), "cases_and_controls": (2, 1)}  # at least so many blocks of Python and of commands
 
 

@@ -21,8 +21,8 @@ from experiments.subembeddings.tables import MINS, ORTHO, PAPER, RERUNS, accurac
 from scipy import stats
 from sklearn.linear_model import LogisticRegression
 
+import unbraid
 from tests.experiments.toys import EXPERIMENTS, reproduce_here
-from unbraid import api
 from unbraid.data.table import Bytes, Factor, Grid, Rows, Values
 from unbraid.encode import encode
 from unbraid.maths.slices import infomin, orthogonality
@@ -415,8 +415,8 @@ class Cards(Grid):
 
 def test_probes_of_every_kind_are_measured_for_every_block() -> None:
     data = Cards()
-    codes = encode(api.build("sub_infomax", data, width=4), data, points=36)
-    found = probes(UNUSED, api.build("sub_infomax", data, width=4), data, codes)
+    codes = encode(unbraid.build("sub_infomax", data, width=4), data, points=36)
+    found = probes(UNUSED, unbraid.build("sub_infomax", data, width=4), data, codes)
     assert list(found["accuracy"]) == ["usual own", "converged own", "usual fresh", "converged fresh"]
     for table in found["accuracy"].values():
         assert {block: list(row) for block, row in table.items()} == {

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.toys import Squares
-from unbraid.api import build, fit, represent, score
+from unbraid import build, fit, represent, score
 from unbraid.explorer.page import explore
 from unbraid.train.run import Run
 

@@ -14,8 +14,7 @@ from PIL import Image
 from torch import Tensor, nn
 
 from tests.toys import Squares
-from unbraid import catalogue
-from unbraid.api import build
+from unbraid import build, catalogue
 from unbraid.explorer.network import Bits, UnknownLayer, pack, read_network
 from unbraid.explorer.page import STATIC
 from unbraid.nets import autoencoders, gan, intervention, resnet

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from tests.explorer.conftest import Opened, alone, settle, trained
 from tests.explorer.test_page import content_of, drawn
 from tests.toys import Squares
-from unbraid.api import build, explore, fit, load_data, represent
+from unbraid import build, explore, fit, load_data, represent
 from unbraid.cli import main
 from unbraid.data.table import Bytes, Rows, Table
 from unbraid.errors import UserError

@@ -14,7 +14,7 @@ from sklearn.metrics import mutual_info_score as sklearn_information
 from sklearn.metrics import roc_auc_score
 
 from tests.metrics.worlds import Array, grid, noise, perfect, rng, rotation
-from unbraid.metrics.arrays import Column
+from unbraid.metrics.arrays import Column, extremes, varies
 from unbraid.metrics.clustering_accuracy import matched
 from unbraid.metrics.dci import dci, disentanglement, equally_ordered
 from unbraid.metrics.explicitness import roc_areas
@@ -243,3 +243,26 @@ def test_modularity_of_the_active_latents_leaves_noise_out() -> None:
     found = modularity(codes, factors, np.random.default_rng(2))
     assert found.parts["active_latents"] == [0, 1, 2] and found.parts["active"] > 0.99
     assert found.value < 0.9 and any("3 of 6 latents are not informative" in text for text in found.warnings)
+
+
+@pytest.mark.parametrize("offset", [0.0, 1.0, 1e6, -3e7])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_bins_are_found_by_arithmetic_as_by_search(dtype: type, offset: float) -> None:
+    for trial in range(60):
+        draw = rng(trial)
+        x = draw.normal(size=200) * 10.0 ** draw.integers(-9, 9)
+        x = np.round(7 * x / abs(x).max()) / draw.choice([1, 3, 10]) if trial % 2 else x  # many values lie on an edge
+        x = (x + offset).astype(dtype)
+        if not varies(x[:, None]).any():
+            continue
+        for bins in (2, 7, 20, 200):
+            inner = np.linspace(x.min(), x.max(), bins + 1, dtype=dtype)[1:-1]
+            assert (bin_labels(x, "equal", bins) == np.searchsorted(inner, x, side="right")).all()
+
+
+@pytest.mark.parametrize("n", [1, 127, 128, 1000])
+def test_extremes_of_many_rows(n: int) -> None:
+    x = rng(n).normal(size=(n, 3))
+    for values in (x, x[::-1], np.asfortranarray(x)):
+        low, high = extremes(values)
+        assert (low == x.min(0)).all() and (high == x.max(0)).all()

@@ -375,3 +375,11 @@ def test_a_value_that_a_resample_may_lose_costs_no_score() -> None:
     for name, each in found.items():
         assert each.low is not None and each.high is not None, name
         assert each.low <= each.value <= each.high, name
+
+
+def test_of_many_rows_few_bootstrap_samples_are_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(suite, "ROWS", 9 * len(FACTORS))
+    found = score(PERFECT + 0.5 * noise(len(FACTORS), 3), FACTORS, metrics=["mig"])["mig"]
+    assert found.params["interval"].startswith("9 bootstrap samples")
+    assert found.params["shuffles"] == 3
+    assert found.low is not None and found.high is not None and found.low < found.value < found.high

@@ -8,7 +8,7 @@ import torch
 from scipy.stats import norm
 
 from tests.toys import Squares
-from unbraid.api import build, fit, load_run, report, represent
+from unbraid import build, fit, load_run, report, represent
 from unbraid.codes import Block, Codes
 from unbraid.evaluate import score
 from unbraid.methods.swap_vae import SwapVAE

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from tests.toys import Squares
-from unbraid.api import build, fit, report, represent
+from unbraid import build, fit, report, represent
 from unbraid.codes import Block, Codes
 from unbraid.data.table import Factor
 from unbraid.encode import encode_rows, images

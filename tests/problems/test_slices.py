@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tests.methods.test_sub_supervised import Pairs
-from unbraid.api import build, fit, report, represent
+from unbraid import build, fit, report, represent
 from unbraid.codes import Codes
 from unbraid.evaluate import score
 from unbraid.problems.scores import take_scores

@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from tests.toys import Squares
-from unbraid.api import build, fit, load_run, report, represent
+from unbraid import build, fit, load_run, report, represent
 from unbraid.codes import Codes, read_codes
 from unbraid.data.batch import Images
 from unbraid.data.samplers import sampler

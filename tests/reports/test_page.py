@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from tests.toys import Squares
-from unbraid.api import build, fit, report, represent, score
+from unbraid import build, fit, report, represent, score
 from unbraid.figures import pictures as figures
 from unbraid.train.run import Run
 
@@ -47,7 +47,7 @@ def test_a_traversal_moves_one_latent_between_its_quantiles(run: Run) -> None:
     """The middle latents stay where the first example has them: decoding by hand gives the same pictures."""
     import torch
 
-    from unbraid.api import load_run
+    from unbraid import load_run
 
     codes, pictures = run.arrays("codes.npz"), run.arrays("pictures.npz")
     method = load_run(run.path).method

@@ -10,6 +10,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
+import unbraid
 from unbraid.errors import UserError
 from unbraid.study import Study, product
 from unbraid.study.collect import collect, wide, write_table
@@ -37,6 +38,7 @@ def test_the_table_is_tidy_and_survives_both_formats(tmp_path: Path) -> None:
     assert len(table) == 6 * 6
     assert set(zip(table["strength"], table["setting"], strict=True)) == {(1.0, "beta=1.0"), (4.0, "beta=4.0")}
     assert set(table["strength_name"]) == {"beta"}
+    assert unbraid.load_study(tmp_path).equals(wide(table))
     one = wide(table).set_index(["beta", "seed"]).loc[(4.0, 2)]
     assert (one["mig"], one["mig.p1"], one["elbo"]) == (5.0, 5.01, -5.0)
     parquet, csv = write_table(table, tmp_path / "table")

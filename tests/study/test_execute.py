@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 import torch
 
+import unbraid
 from tests.study.toys import SMALL
-from unbraid import api
 from unbraid.metrics.model.quantities import image_nll
 from unbraid.nets.autoencoders import decoder
 from unbraid.study import Study, product
@@ -31,9 +31,9 @@ def do(job: Job, out: str) -> dict[str, object]:
 def test_a_run_of_a_study_is_the_run_that_python_would_make(tmp_path: Path) -> None:
     job = one(["mig"])
     assert do(job, str(tmp_path))["status"] == "finished"
-    table = api.load_data("dsprites", size=16)
-    method = api.build("vae", table, width=4)
-    run = api.fit(method, table, steps=60, batch=16, out=str(tmp_path / "python"), show=False)
+    table = unbraid.load_data("dsprites", size=16)
+    method = unbraid.build("vae", table, width=4)
+    run = unbraid.fit(method, table, steps=60, batch=16, out=str(tmp_path / "python"), show=False)
     assert run.path.name == job.name
     weights = [p.read_bytes() for p in tmp_path.rglob("weights.safetensors")]
     assert weights[0] == weights[1]

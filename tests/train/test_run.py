@@ -19,7 +19,7 @@ import pytest
 import torch
 
 from tests.toys import Squares
-from unbraid.api import build, load_run
+from unbraid import build, load_run
 from unbraid.data.sets.dsprites import DSprites
 from unbraid.errors import UserError
 from unbraid.methods.vae import VAE

@@ -35,9 +35,9 @@ def add(commands: argparse._SubParsersAction[Parser]) -> None:
 
 
 def main(arguments: argparse.Namespace) -> int:
-    from unbraid import api
+    import unbraid
 
-    path = api.explore(*arguments.runs, out=arguments.out, images=arguments.images, bits=arguments.bits).resolve()
+    path = unbraid.explore(*arguments.runs, out=arguments.out, images=arguments.images, bits=arguments.bits).resolve()
     print(f"explorer: {path}")
     if not arguments.no_open:
         webbrowser.open(path.as_uri())

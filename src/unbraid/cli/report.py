@@ -27,7 +27,7 @@ def add(commands: argparse._SubParsersAction[Parser]) -> None:
 
 
 def main(arguments: argparse.Namespace) -> int:
-    from unbraid import api
+    import unbraid
     from unbraid.evaluate import complete
     from unbraid.reports.page import traversal_sheet
     from unbraid.train.load import load_method, load_table
@@ -49,7 +49,7 @@ def main(arguments: argparse.Namespace) -> int:
 
     with Stages(show=True) as tell:
         complete(run, trained, arguments.points, image=arguments.image, tell=tell)
-        page = api.report(run, tell=tell)
+        page = unbraid.report(run, tell=tell)
     print(f"report: {page}")
     if arguments.png:
         traversal_sheet(run, arguments.png)

@@ -64,23 +64,23 @@ def _run(
     training: dict[str, Any],
     given: dict[str, Any],
 ) -> int:
-    from unbraid import api
+    import unbraid
     from unbraid.evaluate import complete
     from unbraid.train.hooks import TensorBoard
     from unbraid.train.progress import Stages
 
     check_points(given["points"])
-    table = api.load_data(data.name, **data_arguments)
-    method = api.build(entry.name, table, seed=training.get("seed", 0), **method_arguments)
+    table = unbraid.load_data(data.name, **data_arguments)
+    method = unbraid.build(entry.name, table, seed=training.get("seed", 0), **method_arguments)
     hooks = [TensorBoard(given["tensorboard"])] if given["tensorboard"] else []
-    run = api.fit(method, table, sampling=sampling, show=not given["quiet"], hooks=hooks, **training)
+    run = unbraid.fit(method, table, sampling=sampling, show=not given["quiet"], hooks=hooks, **training)
     if given["train_only"]:
         print(f"trained: {run.path}")
         return 0
     metrics = read_metrics(given["metrics"])
     with Stages(show=not given["quiet"]) as tell:
         complete(run, lambda: (method, table), given["points"], suite=True, metrics=metrics, tell=tell)
-        page = api.report(run, tell=tell)
+        page = unbraid.report(run, tell=tell)
     print_scores(run.scores(), run.path.name)
     for name, what in (("codes.csv", "codes of each sample"), ("effects.csv", "what each latent moves")):
         if (run.path / name).exists():

@@ -10,7 +10,7 @@ from scipy.spatial import cKDTree
 from scipy.special import digamma, xlogy
 
 from unbraid.errors import UserError
-from unbraid.metrics.arrays import Arrays, Column, Floats, Ints, varies
+from unbraid.metrics.arrays import Arrays, Column, Floats, Ints, extremes, varies, vary_between
 from unbraid.metrics.fitting import no_convergence_warnings
 
 Estimator = Literal["equal", "quantile", "knn"]
@@ -52,13 +52,20 @@ def discretise(arrays: Arrays, *, estimator: Estimator, bins: int, rng: np.rando
 
 def bin_labels(x: Floats, estimator: Estimator, bins: int) -> Ints:  # [n] -> [n]
     """The number of the bin, 0 .. bins - 1; a bin includes its left edge. A constant latent has a single bin."""
-    if not varies(x[:, None]).any():
+    x = np.ascontiguousarray(x)
+    low, high = x.min(), x.max()
+    if not vary_between(low, high):
         return np.zeros(len(x), np.int64)
     if estimator == "quantile":
-        inner = np.quantile(x, np.linspace(0, 1, bins + 1)[1:-1])
-    else:
-        inner = np.linspace(x.min(), x.max(), bins + 1, dtype=x.dtype)[1:-1]
-    return np.searchsorted(inner, x, side="right")
+        return np.searchsorted(np.quantile(x, np.linspace(0, 1, bins + 1)[1:-1]), x, side="right")
+    edges = np.linspace(low, high, bins + 1, dtype=x.dtype)
+    if (high - low) / bins < 4 * np.spacing(max(abs(low), abs(high))) or not np.isfinite(high - low):
+        return np.searchsorted(edges[1:-1], x, side="right")
+    labels = ((x - low) * (bins / (high - low))).astype(np.int64)  # right, or one off by rounding
+    np.minimum(labels, bins - 1, out=labels)
+    labels -= x < edges[labels]
+    labels += (x >= edges[labels + 1]) & (labels < bins - 1)
+    return labels
 
 
 def contingency(a: Column, b: Column) -> Counts:  # [a.size, b.size]
@@ -142,8 +149,9 @@ def histogram_warnings(arrays: Arrays, columns: tuple[Column, ...], *, estimator
                 f"even a perfect latent has at most {np.log(bins) / h:.0%} of its entropy"
             )
     if estimator == "equal":
-        spread = np.ptp(arrays.codes, 0) > OUTLIER * arrays.codes.std(0, dtype=np.float64)
-        stretched = np.flatnonzero(spread & varies(arrays.codes))
+        low, high = extremes(arrays.codes)
+        spread = high - low > OUTLIER * arrays.codes.std(0, dtype=np.float64)
+        stretched = np.flatnonzero(spread & vary_between(low, high))
         notes += [
             f"outliers of latent {j} leave most rows in a few bins: estimator 'quantile' is not affected"
             for j in stretched

@@ -36,6 +36,7 @@ DEFAULT = (
 SAMPLING = ("beta_vae_score", "factor_vae_score", "z_max_variance")
 REFITS = 5  # bootstrap samples for a metric that fits predictors or samples interventions
 SHUFFLES = 10  # for the chance level of the other metrics; one for those that fit or sample
+ROWS = 10_000_000  # of all bootstrap samples of a metric together; of many rows a few samples say as much
 LEVEL = 0.95
 ONE_REPRESENTATION = (["codes", "factors", "rng"], ["codes", "rng"])  # positional arguments of a metric of the suite
 
@@ -68,7 +69,8 @@ def score(
     Args:
         metrics: names of metrics; None: the default suite (without factors, the metrics that need none)
         seed: of all random numbers
-        bootstrap: bootstrap samples for an interval (five at most if a metric fits predictors); 0: no interval
+        bootstrap: bootstrap samples for an interval, 0: no interval; five at most if a metric fits predictors, and
+            fewer than 50 for more than 200,000 rows
         chance: False leaves the chance level out, which takes up to ten further rounds
         names: of the factors
         kinds: places of factors that are numbers without order, such as shapes or classes
@@ -190,11 +192,11 @@ def _with_interval_and_chance(
     slow = len(parts) > 1 or function.__name__ in SAMPLING
     if found.null is None and chance:
         mix = shuffled.permutation if needs_factors(function) else partial(shuffled.permuted, axis=0)
-        rounds = range(1 if slow else SHUFFLES)
+        rounds = range(1 if slow else min(SHUFFLES, max(3, ROWS // 5 // len(codes))))
         found = _with_chance(found, [value(mix(codes), factors, shuffled).value for _ in rounds])
     if found.low is not None:
         return found
-    times = min(bootstrap, REFITS) if slow else bootstrap
+    times = min(bootstrap, REFITS if slow else max(REFITS, ROWS // len(codes)))
     replicates = []
     for _ in range(times):
         rows = _resampled(parts, draw)

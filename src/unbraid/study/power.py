@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 from typing import Literal
 
 import numpy as np
@@ -10,6 +11,7 @@ import pandas as pd
 from scipy import stats
 
 from unbraid.errors import UserError, unknown
+from unbraid.study.records import load_study
 
 MOST = 1 << 20
 SETTING = ["data", "objective", "setting"]
@@ -17,7 +19,7 @@ SETTING = ["data", "objective", "setting"]
 
 def seeds_needed(
     difference: float,
-    table: pd.DataFrame,
+    table: pd.DataFrame | str | Path,
     *,
     metric: str,
     data: str | None = None,
@@ -30,7 +32,7 @@ def seeds_needed(
 
     Args:
         difference: of the means of the metric, that one wants to be able to see
-        table: a study's runs, a row for each
+        table: a study's runs, a row for each; or the name or folder of a study, as `load_study` takes it
         metric: name of a score
         data: name of a data set; all of the study unless given
         objective: name of an objective; all of the study unless given
@@ -38,6 +40,7 @@ def seeds_needed(
         level: probability of finding a difference where there is none
         sides: 2 if either method could be better, 1 if only one direction counts
     """
+    table = table if isinstance(table, pd.DataFrame) else load_study(table)
     return seeds_for(
         difference, spread_over_seeds(table, metric, data, objective), power=power, level=level, sides=sides
     )

@@ -13,7 +13,7 @@ from torch import Tensor
 from torch.func import functional_call
 
 from tests.toys import Squares
-from unbraid.api import build, fit, load_data, represent, score
+from unbraid import build, fit, load_data, represent, score
 from unbraid.cli import main
 from unbraid.data.batch import Batch
 from unbraid.data.table import Spec
