@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,7 @@ from docs.method_pages import NOT_RUN, command, explained, with_scores
 from docs.site_hooks import ARGUMENTS, arguments, formula
 
 from unbraid import catalogue
+from unbraid.cli import main
 
 PAGES = Path(__file__).parents[1] / "docs" / "methods"
 SECTIONS = ["Objective", "Arguments", "What to expect", "Limits", "References"]
@@ -131,3 +133,12 @@ def test_the_share_that_a_factor_explains() -> None:
     latents = np.stack([values == 1, rng.normal(size=50_000)], 1)
     told = np.var(values == 1)  # all of the first latent, nothing of the second, which has variance 1
     assert explained(latents, values) == pytest.approx(told / (told + 1), abs=0.01)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:MNIST is not in", "ignore:.*grass.png does not exist")
+def test_the_command_of_a_page_runs(name: str, tmp_path: Path) -> None:
+    line = re.sub(r"--steps \d+", "--steps 2", command((PAGES / f"{name}.md").read_text()))
+    if "cifar10" in line:
+        pytest.skip("needs the images of CIFAR-10")
+    assert main([*shlex.split(line)[1:], "--train-only", "--quiet", "--out", str(tmp_path)]) == 0
