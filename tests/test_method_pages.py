@@ -37,8 +37,6 @@ WITHOUT_A_RUN = {
     "intervention_ae",
     "ivae",
     "qlae",
-    "rb_vae",
-    "salient_vae",
     "slow_vae",
     "srb_vae",
     "sub_infomax",
