@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,6 +11,8 @@ import pytest
 import torch
 
 torch.set_num_threads(1)
+for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):  # of what tests start: each core has tests of its own to do
+    os.environ.setdefault(name, "1")
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
 
 

@@ -123,7 +123,7 @@ def flowers(steps: int, evaluation: Evaluation) -> list[Point]:
 
 def small() -> list[Point]:
     """The same for one seed, in a size of seconds."""
-    few = {"dci": {"trees": 2}, "translation": {"steps": 1, "repeats": 1, "batch": 8, "width": 4}}
+    few = {"dci": {"rounds": 2}, "translation": {"steps": 1, "repeats": 1, "batch": 8, "width": 4}}
     evaluations = {
         data: replace(given, points=100, metrics={**METRICS[data], **few} if data in METRICS else {})
         for data, given in EVALUATIONS.items()

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from itertools import product
 
 import numpy as np
@@ -113,6 +114,7 @@ def exchange(code: Code, size: int = SIZE) -> float:
     return float(max(0.0, credit.trace() / 2, np.fliplr(credit).trace() / 2))
 
 
+@cache
 def table(sigmas: tuple[float, ...] = (INDEPENDENT, 0.4, 0.3, 0.2)) -> Table:
     """What each part of the objective and each metric says of the three codes."""
     rows: list[list[object]] = []

@@ -23,6 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from itertools import permutations
 from pathlib import Path
 
@@ -50,6 +51,7 @@ class Shown:
     permuted: Floats  # [pairs, 5]: cosine; mean of |P a . b|, of its square, and that by the equation; R_Ortho / 4
 
 
+@cache
 def shown() -> Shown:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)

@@ -60,6 +60,7 @@ class Codes:
     factors: NDArray[Any]  # [n, k]
     factor_names: tuple[str, ...]  # empty where they have no names
     label: str | None = None  # the factor that is the class
+    class_names: tuple[str, ...] = ()  # of its values, if they have names
     groups: tuple[str, ...] = ()  # factors that make groups with the class
     shared: tuple[str, ...] = ()  # factors that two views share
     kinds: tuple[str, ...] = ()  # factors whose values have no order
@@ -86,6 +87,11 @@ class Codes:
         values: NDArray[Any] = self.factors[:, self.factor_names.index(str(name))]
         return values
 
+    def named(self, factor: str, value: Any) -> str:
+        """A value of a factor in words: 'digit 3', 'kind malignant'."""
+        names = self.class_names if factor == self.label else ()
+        return f"{factor} {names[int(value)] if 0 <= value < len(names) else value}"
+
     def means(self) -> dict[str, NDArray[Any]]:
         """The codes of each block."""
         return {name: block.codes for name, block in self.blocks.items()}
@@ -106,6 +112,8 @@ class Codes:
             found["feature_names"] = np.array(self.features, dtype=str)
         if self.label is not None:
             found |= {"label": np.array(self.label), "groups": np.array(self.groups, dtype=str)}
+        if self.class_names:
+            found["class_names"] = np.array(self.class_names, dtype=str)
         if self.shared:
             found["shared"] = np.array(self.shared, dtype=str)
         if self.predicted is not None:
@@ -142,6 +150,7 @@ class Codes:
             kinds=kinds,
             features=_names(rest.pop("feature_names", ())),
             label=str(label) if label is not None and str(label) else None,
+            class_names=_names(rest.pop("class_names", ())),
             groups=groups,
             shared=shared,
             predicted=rest.pop("predicted", None),

@@ -17,6 +17,7 @@ from unbraid.maths import gaussian
 from unbraid.methods.contract import Method
 
 BATCH = 256
+FEW = 10  # rows among which the first is chosen
 
 
 def encode(method: Method[Any], data: Table, *, points: int = 10_000, seed: int = 0) -> Codes:
@@ -29,7 +30,7 @@ def encode(method: Method[Any], data: Table, *, points: int = 10_000, seed: int 
     if points < 1:
         raise UserError(f"at least one image must be encoded, not {points}")
     table, rng = data.test or data, np.random.default_rng(seed)
-    codes = encode_rows(method, table, _drawn(table, points, rng))
+    codes = encode_rows(method, table, _varied_first(table, _drawn(table, points, rng)))
     background = table.background or data.background
     if background is None:
         return codes
@@ -47,6 +48,7 @@ def encode_rows(method: Method[Any], table: Table, rows: Rows) -> Codes:
         kinds=table.kinds,
         features=table.scaling.labels if table.scaling else (),
         label=table.label,
+        class_names=table.class_names if table.label else (),
         groups=table.groups if table.label else (),
         shared=table.shared,
         predicted=_predicted(method, table, rows) if table.label else None,
@@ -55,6 +57,17 @@ def encode_rows(method: Method[Any], table: Table, rows: Rows) -> Codes:
 
 def _drawn(table: Table, points: int, rng: np.random.Generator) -> Rows:
     return rng.choice(len(table), min(points, len(table)), replace=False).astype(np.int64)
+
+
+def _varied_first(table: Table, rows: Rows) -> Rows:
+    """The same rows; the image of the first few in which most is to be seen changes places with the first.
+
+    Traversals begin with it.
+    """
+    images = table.images(rows[:FEW])
+    varied = int(images.reshape(*images.shape[:2], -1).std(2).mean(1).argmax())  # a plain colour has no variation
+    rows[[0, varied]] = rows[[varied, 0]]
+    return rows
 
 
 @torch.no_grad()

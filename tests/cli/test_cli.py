@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -10,13 +11,25 @@ import pytest
 import torch
 
 import unbraid
+from unbraid import evaluate
 from unbraid.cli import main
+from unbraid.metrics import suite
 
 RUN = ["run", "beta_vae", "--size", "16", "--width", "4", "--batch", "16", "--points", "300", "--quiet"]
+WHOLE = suite.DEFAULT
+
+
+@pytest.fixture(scope="module", autouse=True)
+def few_metrics() -> Iterator[None]:
+    """What a command does with the scores is the same for three metrics as for twelve; one test below takes all."""
+    with pytest.MonkeyPatch.context() as patch:
+        for module in (suite, evaluate):
+            patch.setattr(module, "DEFAULT", ("mig", "modularity", "mcc"))
+        yield
 
 
 @pytest.fixture(scope="module")
-def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def trained(few_metrics: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("runs")
     assert main([*RUN, "--beta", "2", "--steps", "20", "--out", str(out)]) == 0
     (run,) = out.iterdir()
@@ -57,7 +70,11 @@ def test_the_codes_are_those_of_the_loaded_method(trained: Path) -> None:
     np.testing.assert_array_equal(factors, table.values(rows))
 
 
-def test_scores_of_a_file_of_arrays(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_scores_of_a_file_of_arrays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for module in (suite, evaluate):
+        monkeypatch.setattr(module, "DEFAULT", WHOLE)
     rng = np.random.default_rng(0)
     factors = rng.integers(0, [4, 5, 3], (3000, 3))
     np.savez(tmp_path / "perfect.npz", codes=factors.astype(float), factors=factors)
@@ -66,6 +83,7 @@ def test_scores_of_a_file_of_arrays(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert scores["mig"]["value"] > 0.99
     assert scores["mig"]["null"] < 0.05
     assert {"value", "low", "high", "null", "parts", "warnings"} <= scores["mig"].keys()
+    assert scores.keys() == set(WHOLE)
     assert main(["score", str(tmp_path / "perfect.npz"), "--metrics", "mig"]) == 0
     text = capsys.readouterr().out
     assert "mig" in text

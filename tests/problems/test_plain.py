@@ -11,8 +11,8 @@ import torch
 from tests.toys import Squares
 from unbraid import build, fit, report, represent
 from unbraid.codes import Block, Codes
-from unbraid.data.table import Factor
-from unbraid.encode import encode_rows, images
+from unbraid.data.table import Bytes, Factor, Rows
+from unbraid.encode import encode, encode_rows, images
 from unbraid.methods.contract import Method
 from unbraid.problems.contract import Trained
 from unbraid.problems.latents import neighbours_shown
@@ -140,3 +140,22 @@ def test_a_method_without_a_decoder_has_neighbours_too(tmp_path: Path, monkeypat
     assert "Nearest neighbours" in page
     assert "Reconstructions" not in page
     assert neighbours_shown({}) == []
+
+
+def test_traversals_begin_with_the_image_in_which_most_is_to_be_seen() -> None:
+    class Plain(Squares):
+        """All images are blue but one, which is grey and striped."""
+
+        shape = (3, 16, 16)
+
+        def images(self, rows: Rows) -> Bytes:
+            drawn = np.zeros((len(rows), 3, 16, 16), np.uint8)
+            drawn[:, 2] = 255
+            drawn[rows % 7 == 3] = np.where(np.arange(16) % 2, 90, 110)
+            return drawn
+
+    table = Plain()
+    table.background = None
+    rows = encode(build("vae", table, net="dense", width=2), table, points=50).rows
+    assert rows[0] % 7 == 3
+    assert len(set(rows)) == 50

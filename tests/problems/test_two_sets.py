@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from tests.toys import Squares
-from unbraid import build, fit, load_run, report, represent
+from unbraid import build, fit, load_data, load_run, report, represent
 from unbraid.codes import Codes, read_codes
 from unbraid.data.batch import Images
 from unbraid.data.samplers import sampler
@@ -142,3 +142,22 @@ def test_two_sets_with_classes_alone_are_not_scored_for_factors(run: Run, tmp_pa
     np.savez(other.path / "codes.npz", **arrays)  # type: ignore[arg-type]
     assert "mig" not in score(other)
     assert "clustering_s" in other.scores()
+
+
+def test_a_page_of_ones_own_tables_names_files_and_classes(tmp_path: Path) -> None:
+    rows = np.random.default_rng(0).normal(size=(80, 3)).round(3)
+    kinds = ["benign", "malignant"]
+    named = [f"{','.join(map(str, row))},{kinds[i % 2]}" for i, row in enumerate(rows)]
+    (tmp_path / "cases.csv").write_text("\n".join(["a,b,c,kind", *named]))
+    (tmp_path / "controls.csv").write_text("\n".join(["a,b,c", *(",".join(map(str, row)) for row in rows)]))
+    paths = {"target": str(tmp_path / "cases.csv"), "background": str(tmp_path / "controls.csv")}
+    table = load_data("two_folders", **paths, label="kind")
+    method = build("salient_vae", table, width=2)
+    run = fit(method, table, steps=2, out=str(tmp_path), show=False)
+    codes = represent(run, method, table)
+    assert codes.named("kind", 1) == "kind malignant" and codes.named("other", 1) == "other 1"
+    assert codes.named("kind", 7) == "kind 7"
+    assert read_codes(run).class_names == ("benign", "malignant")
+    page = report(run).read_text()
+    assert "<h1>salient_vae on cases.csv against controls.csv</h1>" in page
+    assert "kind benign" in page and "kind malignant" in page and "kind 0" not in page

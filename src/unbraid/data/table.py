@@ -63,6 +63,7 @@ class Table(Configured, ABC):
     factors: tuple[Factor, ...] = ()  # empty if none are known
     gives: tuple[str, ...] = ("Images",)
     label: str | None = None
+    class_names: tuple[str, ...] = ()  # of the values of the label, if they have names
     nuisances: tuple[str, ...] = ()  # known ones; a factor that is neither class nor listed here is an unknown nuisance
     groups: tuple[str, ...] = ()  # together with the class they define the groups for worst-group accuracy
     shared: tuple[str, ...] = ()

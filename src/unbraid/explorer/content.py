@@ -93,7 +93,7 @@ def sample_factors(source: Source, sample: Sample) -> list[Record]:
     """Name, value of each image (None where it is not known) and, where they have some, the names of the values."""
     table, unknown = source.table, [None] * len(sample.background)
     values = table.values(sample.rows)
-    names = {table.label: list(getattr(table, "class_names", ()))}
+    names = {table.label: list(table.class_names)}
     found: list[Record] = [
         {"name": factor.name, "values": [*values[:, i].tolist(), *unknown], "labels": names.get(factor.name, [])}
         for i, factor in enumerate(table.factors)

@@ -30,6 +30,7 @@ from unbraid.explorer.content import (
 from unbraid.explorer.network import Bits, UnknownLayer, pack, read_network
 from unbraid.explorer.sheet import sheet
 from unbraid.methods.contract import Method
+from unbraid.reports.page import title
 from unbraid.train.load import load_data, load_method
 from unbraid.train.run import Run, write
 
@@ -126,10 +127,9 @@ def _check_same_data(sources: Sequence[Source]) -> None:
 
 def _sample(source: Source, sample: Sample) -> Record:
     """What all runs of a page share."""
-    methods = source.run.plan
     pictures, features = sample_pictures(source, sample), source.table.shape[1] == 1
     return {
-        "title": f"{methods.method} on {methods.data}",
+        "title": title(source.run.plan),
         "shape": list(source.table.shape),
         "features": features,
         "count": len(sample),

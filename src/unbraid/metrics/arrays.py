@@ -136,7 +136,7 @@ def labelled(values: NDArray[Any]) -> Column:
 
 def varies(codes: Floats) -> Bools:  # [n, d] -> [d]
     """Which columns vary by more than rounding."""
-    return vary_between(*extremes(codes))
+    return np.asarray(vary_between(*extremes(codes)))
 
 
 def vary_between(low: Any, high: Any) -> Any:

@@ -36,7 +36,6 @@ BOOSTING = {
     "num_threads": 1,
     "verbosity": -1,
 }
-BOOSTED_TREES = 100  # for each value of a factor
 REGRESSOR_TREES = 10  # scikit-learn's default when the protocol was published
 
 
@@ -48,6 +47,7 @@ def dci(
     *,
     predictor: Literal["lightgbm", "gbt", "trees", "forest", "regressor", "lasso"] = "lightgbm",
     trees: Size = 20,
+    rounds: Size = 100,
     depths: Sequence[int] | None = None,
     train: Size | None = None,
     units: Sequence[int] | None = None,
@@ -59,6 +59,7 @@ def dci(
         predictor: gradient boosting by LightGBM or by scikit-learn ('gbt', slow); extremely randomised trees; random
             forest; random forest regression on the factor's number; lasso on the factor's number
         trees: number of trees of 'trees' and 'forest'
+        rounds: of LightGBM; each adds a tree for each value of a factor
         depths: maximal depth of the 'regressor' for each factor; None: from 2 to 15 by threefold cross-validation
         train: number of leading rows that train, the others test; None draws two thirds
         units: the unit that each latent belongs to; None: each latent is a unit
@@ -72,13 +73,14 @@ def dci(
 
     def fit(k: int) -> tuple[Floats, float, float]:
         column, depth = arrays.factors[k], depths[arrays.kept[k]] if depths is not None else None
-        found = _fitted(predictor, arrays.codes, column, rows, trees=trees, depth=depth, seed=seeds[k])
+        found = _fitted(predictor, arrays.codes, column, rows, trees=trees, rounds=rounds, depth=depth, seed=seeds[k])
         return _shares(found[0], arrays.units, copies), found[1], found[2]
 
     fitted = parallel(fit, range(len(arrays.factors)), jobs)
     importance = np.stack([one for one, _, _ in fitted], 1)  # [units, k]
     params: dict[str, Any] = {"predictor": predictor, "train": len(rows[0])}
     params |= {"trees": trees} if predictor in ("trees", "forest") else {}
+    params |= {"rounds": rounds} if predictor == "lightgbm" else {}
     params |= {"depths": list(depths) if depths else "cross-validated"} if predictor == "regressor" else {}
     return _score(importance, [t for _, t, _ in fitted], [t for _, _, t in fitted], arrays, params)
 
@@ -147,13 +149,21 @@ def equally_ordered(codes: Floats) -> list[Ints]:
 
 
 def _fitted(
-    predictor: Predictor, codes: Floats, column: Column, rows: tuple[Ints, Ints], *, trees: int, depth: Any, seed: int
+    predictor: Predictor,
+    codes: Floats,
+    column: Column,
+    rows: tuple[Ints, Ints],
+    *,
+    trees: int,
+    rounds: int,
+    depth: Any,
+    seed: int,
 ) -> tuple[Floats, float, float]:  # [d]
     """Importances of latents for a factor, and the score on training and on test rows."""
     if column.size and len(np.unique(column.values[rows[0]])) < 2:
         return np.zeros(codes.shape[1]), 0.0, 0.0
     if predictor == "lightgbm":
-        return _boosted(codes, column, rows, seed)
+        return _boosted(codes, column, rows, rounds, seed)
     model = _model(predictor, column, trees=trees, depth=depth, seed=seed)
     model.fit(codes[rows[0]], column.values[rows[0]])
     best = getattr(model, "best_estimator_", model)
@@ -162,7 +172,9 @@ def _fitted(
     return raw, on_train, on_test
 
 
-def _boosted(codes: Floats, column: Column, rows: tuple[Ints, Ints], seed: int) -> tuple[Floats, float, float]:
+def _boosted(
+    codes: Floats, column: Column, rows: tuple[Ints, Ints], rounds: int, seed: int
+) -> tuple[Floats, float, float]:
     """The same by LightGBM with the trees of scikit-learn's gradient boosting; importance is the total gain."""
     import lightgbm
 
@@ -180,7 +192,7 @@ def _boosted(codes: Floats, column: Column, rows: tuple[Ints, Ints], seed: int) 
     booster = lightgbm.Booster(settings, data)
     if len(test):
         booster.add_valid(data.create_valid(codes[test], labels[test]), "test")
-    for _ in range(BOOSTED_TREES):
+    for _ in range(rounds):
         booster.update()
     on_train = booster.eval_train()[0][2]
     on_test = booster.eval_valid()[0][2] if len(test) else 1.0

@@ -61,7 +61,7 @@ def bin_labels(x: Floats, estimator: Estimator, bins: int) -> Ints:  # [n] -> [n
     edges = np.linspace(low, high, bins + 1, dtype=x.dtype)
     if (high - low) / bins < 4 * np.spacing(max(abs(low), abs(high))) or not np.isfinite(high - low):
         return np.searchsorted(edges[1:-1], x, side="right")
-    labels = ((x - low) * (bins / (high - low))).astype(np.int64)  # right, or one off by rounding
+    labels: Ints = ((x - low) * (bins / (high - low))).astype(np.int64)  # right, or one off by rounding
     np.minimum(labels, bins - 1, out=labels)
     labels -= x < edges[labels]
     labels += (x >= edges[labels + 1]) & (labels < bins - 1)

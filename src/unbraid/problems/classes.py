@@ -192,7 +192,7 @@ def _planes(codes: Codes) -> list[Section]:
         plane = tsne_plane(space, seed=0)
         for name in shown:
             values = codes.factor(name)[: len(plane)]
-            groups = {f"{name} {value}": plane[values == value] for value in np.unique(values)}
+            groups = {codes.named(name, value): plane[values == value] for value in np.unique(values)}
             drawn.append(scatter(f"{block} by {name}", groups))
     note = Note("t-SNE of each block. p should fall into classes and show no nuisance; n the reverse.")
     return [Section("Both blocks on a plane", [note, Charts(drawn)], "Maps")] if drawn else []

@@ -231,7 +231,7 @@ def _plane_shown(codes: Codes) -> list[Section]:
         return []
     plane = tsne_plane(both, seed=0)
     classes = np.zeros(len(target), int) if codes.labels is None else codes.labels[: len(target)]
-    kinds = ["target" if codes.labels is None else f"{codes.label} {value}" for value in np.unique(classes)]
+    kinds = ["target" if codes.labels is None else codes.named(str(codes.label), value) for value in np.unique(classes)]
     groups = [plane[: len(target)][classes == value] for value in np.unique(classes)]
     drawn = scatter("", {"background": plane[len(target) :], **dict(zip(kinds, groups, strict=True))}, "background")
     note = Note(

@@ -79,8 +79,11 @@ def read_page(run: Run) -> Page:
 
 
 def title(plan: Plan) -> str:
-    """Method and data set, a user's own without their files."""
-    return " on ".join(name.rpartition(":")[2] for name in (plan.method, plan.data))
+    """Method and data set: a user's own classes without their files, and files by their names."""
+    method, data = (name.rpartition(":")[2] for name in (plan.method, plan.data))
+    given = [plan.data_arguments.get(name) for name in ("path", "target", "background")]
+    files = [Path(path).name for path in given if isinstance(path, str)]
+    return f"{method} on {' against '.join(files) or data}"
 
 
 def summary(plan: Plan) -> str:

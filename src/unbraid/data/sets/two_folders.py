@@ -69,6 +69,7 @@ class TwoFolders(Table):
             )
         self.shape, self.factors, self.label = self.target.shape, self.target.factors, self.target.label
         self.files, self.scaling = self.target.files, self.target.scaling
+        self.class_names = self.target.class_names
         if self.label:
             self.gives = ("Images", "Labelled", "TargetBackground")  # type: ignore[assignment]
         if test_rows:
