@@ -25,7 +25,6 @@ WITHOUT_A_RUN = {
     "beta_vae_classifier",
     "cai",
     "cnn",
-    "cpca",
     "cvae",
     "cvib",
     "dip_vae",
