@@ -100,10 +100,10 @@ def picture(run: Run) -> bytes:
     codes = read_codes(run)
     drawn = run.arrays("pictures.npz") if (run.path / "pictures.npz").exists() else {}
     if "apart" in drawn:
-        names = ("target", "from [z, s]", "from [z, 0]", "from [0, s]")
+        names = ["target", "from [z, s]", "from [z, 0]", "from [0, s]"]
         rows = list(zip(names, [drawn["originals"], *drawn["apart"]], strict=True))
     elif "swapped" in drawn:
-        names = ("pairs", "drawn", "shared swapped", "random p", "random n")
+        names = ["pairs", "drawn", "shared swapped", "random p", "random n"]
         beside = [pair.swapaxes(0, 1).reshape(-1, *pair.shape[2:]) for pair in drawn["swapped"]]
         rows = list(zip(names, beside, strict=True))
     elif any(name.startswith("traversals_") for name in drawn):
@@ -159,7 +159,8 @@ def sheet(rows: list[tuple[str, NDArray[Any]]]) -> bytes:
 
 def _spread(images: NDArray[Any], count: int) -> NDArray[Any]:
     """As many images as there is room for, the first and the last among them."""
-    return images[np.linspace(0, len(images) - 1, min(count, len(images))).round().astype(int)]
+    shown: NDArray[Any] = images[np.linspace(0, len(images) - 1, min(count, len(images))).round().astype(int)]
+    return shown
 
 
 def plane(codes: Codes) -> bytes:
@@ -173,8 +174,8 @@ def plane(codes: Codes) -> bytes:
         for column, block in enumerate(shown):
             axes = figure.add_subplot(len(names), len(shown), row * len(shown) + column + 1)
             points = codes.blocks[block].codes[:POINTS].astype(np.float64)
-            axis = np.linalg.svd(points - points.mean(0), full_matrices=False)[2][:2]
-            axes.scatter(*(axis @ points.T), c=codes.factor(name)[:POINTS], s=4, cmap="tab10", linewidths=0)
+            x, y = np.linalg.svd(points - points.mean(0), full_matrices=False)[2][:2] @ points.T
+            axes.scatter(x, y, c=codes.factor(name)[:POINTS], s=4, cmap="tab10", linewidths=0)
             axes.set_title(f"{block} by {name}", color="grey", fontsize=10)
             axes.set_axis_off()
     buffer = io.BytesIO()
