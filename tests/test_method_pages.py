@@ -24,7 +24,6 @@ WITHOUT_A_RUN = {
     "beta_tcvae",
     "beta_vae_classifier",
     "cai",
-    "cnn",
     "cvae",
     "cvib",
     "dip_vae",
