@@ -19,13 +19,10 @@ SECTIONS = ["Objective", "Arguments", "What to expect", "Limits", "References"]
 WITHOUT_A_RUN = {
     "ada_gvae",
     "ada_ml_vae",
-    "annealed_vae",
     "beta_factor_tcvae",
     "beta_tcvae",
     "beta_vae_classifier",
-    "cvae",
     "cvib",
-    "dip_vae",
     "factor_vae",
     "group_factor_vae",
     "hfs",
