@@ -3,7 +3,7 @@ BIN := .venv/bin
 DEPENDENCIES ?= pinned# or: newest, lowest
 QUIETLY := --quiet --disable-pip-version-check
 
-.PHONY: help install demo check test test-all docs docs-serve tutorials method-pages package bench clean
+.PHONY: help install demo check test test-all docs docs-serve tutorials method-pages package bench torture clean
 
 help: ## what each target does
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "make %-12s%s\n", $$1, $$2 }'
@@ -61,6 +61,9 @@ package: ## sdist and wheel in dist/, each checked, installed into an empty envi
 
 bench: install ## speed against other code, one table a script; stop everything else first
 	for script in train study metrics transform explorer intervention image_layers compile; do $(BIN)/python benchmarks/$$script.py || exit 1; done
+
+torture: install ## kills, faults, damaged files, odd numbers and load, an hour at most; the table goes to docs/reliability.md
+	$(BIN)/python -m torture
 
 clean: ## remove what was built
 	rm -rf .venv build dist src/*.egg-info

@@ -79,7 +79,7 @@ def arithmetic(size: int, width: int, latents: int = 10) -> float:
     for layer in network.modules():
         layer.register_forward_hook(count)
     with torch.no_grad():
-        network.decoder(network.encoder(torch.rand(64, 1, size, size)).chunk(2, -1)[0])  # type: ignore[operator]
+        network.decoder(network.encoder(torch.rand(64, 1, size, size)).chunk(2, -1)[0])
     return 3 * 2 * total
 
 
@@ -91,7 +91,7 @@ def training() -> Points:
     *steps, gemm = in_turns(
         [*(step_of("beta_vae", size, width=width) for size, width in kinds), lambda: matrix @ matrix]
     )
-    peak, points = 2 * 1024**3 / gemm, []
+    peak, points = 2 * 1024**3 / gemm, list[tuple[float, float]]()
     for (size, width), seconds in zip(kinds, steps, strict=True):
         one, work = seconds / STEPS, arithmetic(size, width)
         speed = f"{1e3 * one:.1f} | {64 / one:,.0f} | {work / 1e9:.2f} | {work / one / peak:.0%}"

@@ -19,6 +19,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import unbraid
 from unbraid import Disentangler
+from unbraid.data.features import Scaling
 from unbraid.errors import UserError
 
 RNG = np.random.default_rng(0)
@@ -133,7 +134,7 @@ def test_cases_against_controls() -> None:
         FEATURES[:30], background=FEATURES[30:]
     )
     assert list(fitted.get_feature_names_out()) == ["s0", "s1", "z0", "z1", "z2"]
-    assert fitted.model_.scaling is not None
+    assert isinstance(fitted.model_.scaling, Scaling)
     np.testing.assert_allclose(fitted.model_.scaling.mean, FEATURES.mean(0))
     with pytest.raises(UserError, match=r"salient_vae needs .*: fit\(X, background=B\)"):
         Disentangler("salient_vae", steps=3).fit(FEATURES)

@@ -18,6 +18,7 @@ ARGUMENTS = {
     "estimator.py": ["20"],
     "target_background.py": ["20"],
     "breast_cancer.py": ["20", "1"],
+    "count_table.py": ["20", "1"],
     "impossibility.py": ["500", "impossibility.png"],
 }
 MAKES = {"impossibility.py": "impossibility.png", "estimator.py": None}  # the others make the report of a run

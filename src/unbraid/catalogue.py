@@ -122,7 +122,10 @@ def source_digest(place: str) -> str | None:
     """A digest of the file that a place lies in; None where there is none. Nothing is imported."""
     module = place.removeprefix(OBJECT).partition("(")[0].rpartition(":")[0]
     file = module if module.endswith(".py") else getattr(sys.modules.get(module), "__file__", None)
-    return hashlib.sha256(Path(file).read_bytes()).hexdigest()[:16] if file and Path(file).is_file() else None
+    try:
+        return hashlib.sha256(Path(file).read_bytes()).hexdigest()[:16] if file and Path(file).is_file() else None
+    except (OSError, ValueError):  # what a run calls a file need not be one
+        return None
 
 
 def load_object(spec: str) -> Any:

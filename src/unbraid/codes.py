@@ -11,7 +11,8 @@ problem (problems/).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -140,6 +141,7 @@ class Codes:
         factors = factors[:, None] if factors.ndim == 1 else factors
         if factors.ndim != 2:
             raise UserError(f"{where}: factors must have the shape [samples, factors], not {list(factors.shape)}")
+        _check_together(where, blocks, factors)
         shared, groups, kinds = (_names(rest.pop(name, ())) for name in ("shared", "groups", "kinds"))
         label = rest.pop("label", None)
         return cls(
@@ -156,7 +158,46 @@ class Codes:
             predicted=rest.pop("predicted", None),
             background=_background(rest, names),
             extra=rest,
-        )
+        )._checked(where)
+
+    def _checked(self, where: str) -> Codes:
+        """Itself, where its parts agree in their names and numbers."""
+        n, k = self.factors.shape
+        names = self.factor_names
+        fits = {
+            "factor_names": not names or len(set(names)) == len(names) == k,
+            "rows": self.rows.shape == (n,) and self.rows.dtype.kind in "iu",
+            "predicted": self.predicted is None or self.predicted.shape == (n,),
+            "groups": not names or set(self.groups) <= set(names),
+            "shared": not names or set(self.shared) <= set(names),
+        }
+        wrong = [name for name, fit in fits.items() if not fit]
+        if wrong:
+            raise UserError(f"{where} is damaged: '{wrong[0]}' does not fit its {n} rows of {k} factors")
+        return self
+
+
+def _check_together(where: str, blocks: dict[str, Block], factors: NDArray[Any]) -> None:
+    """Refuses blocks that are no numbers [n, d] for the same n as the factors, or whose parts have other sizes."""
+    n = len(factors)
+    for name, block in blocks.items():
+        shape, kind = block.codes.shape, block.codes.dtype.kind
+        if len(shape) != 2 or shape[0] != n or kind not in "fiub":
+            raise UserError(
+                f"{where}: the codes{f' of {name}' if name else ''} are {block.codes.dtype} {list(shape)}, and must be "
+                f"numbers [{n}, latents], a row for each of the factors"
+            )
+        for part, array, wanted in (
+            ("kl", block.kl, shape[1:]),
+            ("scale", block.scale, shape),
+            ("units", block.units, shape[1:]),
+        ):
+            if array is not None and (array.shape != wanted or array.dtype.kind not in "fiub"):
+                raise UserError(
+                    f"{where} is damaged: '{part}_{name}' is {array.dtype} {list(array.shape)}, not {list(wanted)}"
+                )
+    if factors.dtype.kind not in "fiub":
+        raise UserError(f"{where}: factors are {factors.dtype}, and must be numbers")
 
 
 def _background(rest: Arrays, names: list[str]) -> Codes | None:
@@ -171,6 +212,19 @@ def _background(rest: Arrays, names: list[str]) -> Codes | None:
 
 def _names(given: Any) -> tuple[str, ...]:
     return tuple(str(name) for name in given)
+
+
+@contextmanager
+def fitting_together(run: Run) -> Iterator[None]:
+    """Files of a run that are whole each, and not together, are one sentence."""
+    try:
+        yield
+    except (ValueError, TypeError, LookupError, AttributeError, ArithmeticError) as error:
+        reason = " ".join(f"{type(error).__name__} {error}".split())[:200]
+        raise UserError(
+            f"the files of {run.path} do not fit together ({reason}): remove codes.npz, pictures.npz and scores.json, "
+            f"and 'unbraid report {run.path}' makes them anew"
+        ) from error
 
 
 def read_codes(run: Run) -> Codes:

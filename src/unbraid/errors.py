@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Iterable
 from difflib import get_close_matches
 
@@ -10,6 +11,15 @@ MOST = 100  # names that are listed
 
 class UserError(Exception):
     """Something is wrong with what was asked for; the message says what, and what to do about it."""
+
+
+def of_the_disk(error: BaseException | None) -> bool:
+    """Whether a disk or a permission failed: what was asked for may succeed when it is asked for again."""
+    while error is not None:
+        if isinstance(error, OSError) and error.errno not in (None, errno.ENOENT):
+            return True
+        error = error.__cause__
+    return False
 
 
 def unknown(kind: str, name: object, known: Iterable[str]) -> UserError:

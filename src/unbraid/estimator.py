@@ -46,7 +46,7 @@ class Disentangler(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         out: folder for the run's directory; None keeps nothing on disk
         verbose: show a progress bar
         arguments: those of the method and of the drawing of its batches. `likelihood`, unless given, is gaussian for
-            features and the method's own default for images
+            features and the method's own default for images; with negative_binomial, features are counts
     """
 
     def __init__(
@@ -98,14 +98,15 @@ class Disentangler(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         known = y if kind in ("Labelled", "Views", "Pairs") else None
         given = {n: value for n, value in self.get_params(deep=False).items() if n not in self._get_param_names()}
         sampling = {a.name: given.pop(a.name) for a in catalogue.sampling(kind)}
+        counts = given.get("likelihood") == "negative_binomial"
         if pairs is not None:
-            table = self._pairs(pairs, changed, known)
+            table = self._pairs(pairs, changed, known, counts)
             if kind == "Pairs":
                 sampling["changed"] = changed
         elif X is None:
             raise UserError("there is nothing to learn from: fit(X), or fit(pairs=(X1, X2))")
         else:
-            table = self._table(X, known, background)
+            table = self._table(X, known, background, counts)
         if kind not in table.gives and sampling.get("views_of") != "instance":
             raise UserError(f"{entry.name} needs {NEEDS[kind]}")
         if "likelihood" in given and given["likelihood"] is None:
@@ -167,7 +168,7 @@ class Disentangler(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self, "model_")
         return np.array(self.model_.feature_names, dtype=object)
 
-    def _table(self, X: Any, y: Any, background: Any) -> ArrayTable:
+    def _table(self, X: Any, y: Any, background: Any, counts: bool) -> ArrayTable:
         """A table of the samples and of what is known of them."""
         samples = self._checked(X, reset=True)
         self.layout_ = read(samples).layout
@@ -178,7 +179,7 @@ class Disentangler(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             samples = pd.DataFrame(samples, columns=names)
         others = None if background is None else self._checked(background, reset=False)
         if y is None:
-            return from_arrays(samples, background=others)
+            return from_arrays(samples, background=others, counts=counts)
         columns = _columns(y)
         self.classes_ = np.unique(columns[0])
         nuisances = {f"nuisance{i}": column for i, column in enumerate(columns[1:])}
@@ -190,16 +191,17 @@ class Disentangler(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             label=columns[0],
             nuisances=list(nuisances),
             background=others,
+            counts=counts,
         )
 
-    def _pairs(self, pairs: Any, changed: int, y: Any) -> ArrayTable:
+    def _pairs(self, pairs: Any, changed: int, y: Any, counts: bool) -> ArrayTable:
         if not isinstance(pairs, tuple | list) or len(pairs) != 2:
             raise UserError("pairs are two sets of samples of the same length: fit(pairs=(X1, X2), changed=1)")
         first, second = (self._checked(part, reset=i == 0) for i, part in enumerate(pairs))
         self.layout_ = read(first).layout
         if y is not None:
             self.classes_ = np.unique(_first_column(y))
-        return from_pairs(first, second, changed=changed, label=None if y is None else _first_column(y))
+        return from_pairs(first, second, changed=changed, label=None if y is None else _first_column(y), counts=counts)
 
     def _checked(self, X: Any, *, reset: bool) -> Any:
         """Features as an array that scikit-learn has checked; images as they are: the model checks those."""

@@ -12,7 +12,7 @@ import numpy as np
 
 from unbraid import catalogue
 from unbraid.codes import FILE, Block, Codes, read_codes
-from unbraid.errors import UserError
+from unbraid.errors import UserError, of_the_disk
 from unbraid.metrics.contract import Score
 from unbraid.metrics.suite import DEFAULT, Tell, available, metric_function, needs_factors, silent
 from unbraid.problems import problems_of
@@ -192,16 +192,18 @@ def complete(
     if before is None or image is not None or points is not None:
         method, table = loaded()
         wanted = min(points or before or POINTS, len(table.test or table))
+        if wanted != before:  # first: a process that is killed leaves no scores of other codes
+            (run.path / "scores.json").unlink(missing_ok=True)
         if wanted != before or image is not None:
             represent(run, method, table, points=wanted, image=image, tell=tell)
-        if wanted != before:
-            (run.path / "scores.json").unlink(missing_ok=True)
     if metrics is not None:
         score(run, metrics=metrics, tell=tell)
     elif not (run.path / "scores.json").exists() or (suite and not _has_suite(run)):
         try:
             score(run, tell=tell)
         except UserError as error:
+            if of_the_disk(error):
+                raise
             warnings.warn(f"there are no scores: {error}", stacklevel=2)
 
 

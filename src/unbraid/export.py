@@ -23,6 +23,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from unbraid.data.counts import Counts
 from unbraid.data.features import REACH, Scaling
 from unbraid.errors import UserError
 from unbraid.methods.contract import Method
@@ -37,9 +38,9 @@ ENDINGS = {"onnx": ".onnx", "torch": ".pt2"}
 class Encoder(nn.Module):
     """Samples as users have them -> the blocks of their codes."""
 
-    def __init__(self, method: Method[Any], scaling: Scaling | None) -> None:
+    def __init__(self, method: Method[Any], scaling: Scaling | Counts | None) -> None:
         super().__init__()
-        self.method, self.scale = method, None if scaling is None else Scale(scaling)
+        self.method, self.scale = method, _scale(scaling)
 
     def forward(self, x: Tensor) -> tuple[Tensor, ...]:
         return tuple(self.method.encode(x if self.scale is None else self.scale(x)).values())
@@ -48,9 +49,9 @@ class Encoder(nn.Module):
 class Decoder(nn.Module):
     """The blocks of codes -> samples as users have them."""
 
-    def __init__(self, method: Method[Any], scaling: Scaling | None, blocks: list[str]) -> None:
+    def __init__(self, method: Method[Any], scaling: Scaling | Counts | None, blocks: list[str]) -> None:
         super().__init__()
-        self.method, self.scale, self.blocks = method, None if scaling is None else Scale(scaling), blocks
+        self.method, self.scale, self.blocks = method, _scale(scaling), blocks
 
     def forward(self, *codes: Tensor) -> Tensor:
         drawn = self.method.decode(dict(zip(self.blocks, codes, strict=True)))
@@ -77,6 +78,22 @@ class Scale(nn.Module):
 
     def undo(self, x: Tensor) -> Tensor:
         return (self.mean + self.spread * (2 * REACH) * (x.flatten(1).double() - 0.5)).float()
+
+
+class Logarithm(nn.Module):
+    """`Counts` in torch."""
+
+    def forward(self, features: Tensor) -> Tensor:
+        return features.log1p()[:, None, None]
+
+    def undo(self, x: Tensor) -> Tensor:
+        return x.flatten(1).expm1()
+
+
+def _scale(scaling: Scaling | Counts | None) -> Scale | Logarithm | None:
+    if scaling is None:
+        return None
+    return Logarithm() if isinstance(scaling, Counts) else Scale(scaling)
 
 
 def export(model: Model, folder: Path, kind: str, *, overwrite: bool = False) -> dict[str, Path]:
@@ -117,6 +134,9 @@ def examples(model: Model) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
     drawn = torch.Generator().manual_seed(0)
     if model.scaling is None:
         samples = {"images": torch.rand(TRACED, *model.shape, generator=drawn)}
+    elif isinstance(model.scaling, Counts):
+        rates = torch.full((TRACED, model.shape[2]), model.scaling.library / model.shape[2])
+        samples = {"features": torch.poisson(rates, generator=drawn)}
     else:
         noise = torch.randn(TRACED, model.shape[2], generator=drawn, dtype=torch.float64).numpy()
         samples = {"features": torch.from_numpy(model.scaling.mean + model.scaling.spread * noise).float()}

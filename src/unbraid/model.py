@@ -2,8 +2,9 @@
 
     encode(x)        samples -> the blocks of their codes, each [n, d]
     transform(x)     samples -> all blocks side by side, [n, k], with the names `feature_names`
-    decode(codes)    the inverse of both: blocks, or [n, k] -> images [n, c, h, w] in [0, 1], or features [n, d]
-    reconstruct(x)   samples -> samples, in the layout of x
+    decode(codes)    the inverse of both: blocks, or [n, k] -> images [n, c, h, w] in [0, 1], or features [n, d];
+                     expected counts in a row with the median sum of the training rows
+    reconstruct(x)   samples -> samples, in the layout of x; expected counts in rows with the sums that x has
     classify(x)      samples -> the number of their class, [n], where the method has a classifier
     elbo(x)          samples -> the evidence lower bound of each in nats, [n], where the method has one
     squared_error(x) samples -> the mean squared error of each reconstruction, [n]
@@ -25,6 +26,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from unbraid import machine
+from unbraid.data.counts import Counts, check_counts
 from unbraid.data.features import Scaling
 from unbraid.data.samples import SampleError, Samples, as_given, expect, read, to_array
 from unbraid.effects import effect_table, effects
@@ -52,7 +54,7 @@ class Model:
     `batch` is the number of samples that go through the networks at once, and may be set.
     """
 
-    def __init__(self, method: Method[Any], scaling: Scaling | None = None, run: Run | None = None) -> None:
+    def __init__(self, method: Method[Any], scaling: Scaling | Counts | None = None, run: Run | None = None) -> None:
         self.method, self.scaling, self.run = method.eval(), scaling, run
         self.shape, self.arguments, self.batch = method.spec.shape, method.arguments, BATCH
         machine.prepare_memory()
@@ -83,6 +85,8 @@ class Model:
         samples = read(x, what)
         names = self.scaling.names if self.scaling else ()
         expect(samples, self.shape, features=self.scaling is not None, columns=names, what=what)
+        if isinstance(self.scaling, Counts):
+            check_counts(samples.array, what, samples.columns)
         return samples
 
     def encode(self, x: Any) -> dict[str, Any]:
@@ -113,7 +117,10 @@ class Model:
             raise UserError(f"{self._name} has no decoder: it cannot reconstruct samples")
         samples = self.read(x)
         parts = self._each(samples, lambda batch: self._draw(self.method.encode(batch)))
-        return samples.like(self._unscaled(_joined(parts)))
+        found = self._unscaled(_joined(parts))
+        if isinstance(self.scaling, Counts):
+            found *= samples.array.sum(1, keepdims=True) / self.scaling.library
+        return samples.like(found)
 
     def classify(self, x: Any) -> Any:
         """The number of the class of some samples, [n]."""
@@ -125,20 +132,24 @@ class Model:
         return as_given(_joined(parts).argmax(-1), given, ())
 
     def squared_error(self, x: Any) -> NDArray[np.float64]:
-        """The mean squared error of the reconstruction of each sample, [n], of pixels or scaled features in [0, 1]."""
+        """The mean squared error of each reconstruction, [n]: of pixels or scaled features, or of log(1 + count)."""
         if not self.method.has_decoder:
             raise UserError(f"{self._name} has no decoder: it cannot reconstruct samples")
 
         def error(batch: Tensor) -> Tensor:
-            return (self._draw(self.method.encode(batch)) - batch).square().flatten(1).mean(1)
+            drawn = self._draw(self.method.encode(batch))
+            if isinstance(self.scaling, Counts):
+                library = batch.expm1().flatten(1).sum(1)[:, None, None, None]
+                drawn = (drawn.expm1() * library / self.scaling.library).log1p()
+            return (drawn - batch).square().flatten(1).mean(1)
 
         return _joined(self._each(self.read(x), error)).astype(np.float64)
 
     def effects(self, x: Any, *, block: str | None = None) -> DataFrame:
         """Which features each latent moves, by how much, and how sure that is: see effects.py.
 
-        A row for each latent and feature: latent, feature, effect, low, high (in the units of the feature),
-        standardised (the effect in standard deviations of the feature). The largest effects of a latent come first.
+        A row for each latent and feature: latent, feature, effect, low, high (in the units of the feature, of counts
+        log2 fold changes), standardised (in standard deviations of the feature). The largest of a latent come first.
 
         Args:
             x: the samples whose codes are moved, and over which the mean is taken
@@ -153,7 +164,7 @@ class Model:
         parts = self._each(self.read(x), self.method.encode)
         codes = {name: torch.cat([part[name] for part in parts]) for name in self.blocks}
         found = {name: effects(self.method, codes, name, self.scaling) for name in ([block] if block else self.blocks)}
-        return effect_table(found, self.scaling.labels, self.scaling.spread)
+        return effect_table(found, self.scaling.labels)
 
     def elbo(self, x: Any, *, seed: int = 0) -> NDArray[np.float64]:
         """The evidence lower bound of each sample in nats, [n]: log p(x|z) - KL(q(z|x) || p(z)), with one z for each.
@@ -166,20 +177,21 @@ class Model:
         samples = self.read(x)
         if not self.has_elbo:
             raise UserError(f"{self._name} has no evidence lower bound: that needs a Gaussian code and a decoder")
-        likelihood, sigma = likelihood_of(self.method)
+        likelihood, sigma, log_theta = likelihood_of(self.method)
 
         def bound(batch: Tensor) -> Tensor:
             posterior = self.method.posterior(batch)
             drawn = {block: gaussian.sample(mu, log_var) for block, (mu, log_var) in posterior.items()}
             kl = sum(gaussian.kl_to_standard(mu, log_var).sum(-1) for mu, log_var in posterior.values())
-            nll = image_nll(self._draw(self.method.encode(batch) | drawn), batch, likelihood, sigma)
+            nll = image_nll(self._draw(self.method.encode(batch) | drawn), batch, likelihood, sigma, log_theta)
             return -(nll + kl)
 
         with torch.random.fork_rng():
             torch.manual_seed(seed)
             found = _joined(self._each(samples, bound)).astype(np.float64)
-        volume = self.scaling.log_volume if self.scaling and likelihood == "gaussian" else 0.0
-        return found - volume
+        if isinstance(self.scaling, Scaling) and likelihood == "gaussian":
+            return found - self.scaling.log_volume
+        return found
 
     @property
     def has_elbo(self) -> bool:

@@ -125,7 +125,7 @@ def test_names_are_never_read_as_html(opened: Opened, run: Run, tmp_path: Path) 
     table = alone()
     table.factors = tuple(replace(factor, name=f"{factor.name}{NASTY}") for factor in table.factors)  # type: ignore[assignment]
     table.label = table.factors[2].name
-    table.class_names = (f"0{NASTY}", f"1{NASTY}", f"2{NASTY}")  # type: ignore[attr-defined]
+    table.class_names = (f"0{NASTY}", f"1{NASTY}", f"2{NASTY}")
     table.files = tuple(f"{i}{NASTY}" for i in range(len(table)))
     copy = Run(shutil.copytree(run.path, tmp_path / "<img src=x onerror='window.hacked = 1'>"))
     arrays = copy.arrays("codes.npz")

@@ -256,7 +256,7 @@ def test_bins_are_found_by_arithmetic_as_by_search(dtype: type, offset: float) -
         if not varies(x[:, None]).any():
             continue
         for bins in (2, 7, 20, 200):
-            inner = np.linspace(x.min(), x.max(), bins + 1, dtype=dtype)[1:-1]
+            inner: Array = np.linspace(x.min(), x.max(), bins + 1, dtype=dtype)[1:-1]
             assert (bin_labels(x, "equal", bins) == np.searchsorted(inner, x, side="right")).all()
 
 

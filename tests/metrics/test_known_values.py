@@ -34,11 +34,12 @@ QUICK: dict[str, dict[str, Any]] = {
     "dci": {"predictor": "trees", "trees": 5},
     "dci_es": {"features": (0, 16)},
     "neuron_knockout": {"trees": 5},
+    "label_efficiency": {"labels": (100, 800)},
     "info_mec": {"estimator": "equal"},
 }
 AT_BEST_ONE = ["beta_vae_score", "factor_vae_score", "mig", "dci", "modularity", "explicitness", "irs", "mcc", "r2"]
 AT_BEST_ONE += ["sap", "info_mec", "mig_sup", "dcimig", "jemmig", "z_max_variance", "dci_es"]
-AT_BEST_ONE += ["single_neuron_classification", "neuron_knockout"]
+AT_BEST_ONE += ["single_neuron_classification", "neuron_knockout", "label_efficiency"]
 
 
 def value(name: str, codes: Array, factors: Array = FACTORS) -> float:
@@ -73,7 +74,7 @@ def test_a_duplicated_code_has_no_gap(name: str) -> None:
 
 
 NOT_HARMED_BY_COPIES = ["modularity", "irs", "explicitness", "factor_vae_score", "beta_vae_score", "mcc", "mig_sup"]
-NOT_HARMED_BY_COPIES += ["dcimig", "z_max_variance", "dci_es", "single_neuron_classification"]
+NOT_HARMED_BY_COPIES += ["dcimig", "z_max_variance", "dci_es", "single_neuron_classification", "label_efficiency"]
 
 
 @pytest.mark.parametrize("name", NOT_HARMED_BY_COPIES)
@@ -96,6 +97,7 @@ def test_a_rotated_code_scores_less(name: str) -> None:
         "explicitness": 1.01,
         "z_max_variance": 1.01,
         "dci_es": 1.01,
+        "label_efficiency": 0.98,  # 60 combinations are soon learnt by heart
         "irs": 0.9,
         "mcc": 0.95,
         "r2": 0.95,
@@ -105,6 +107,7 @@ def test_a_rotated_code_scores_less(name: str) -> None:
 
 NO_SCORE = [("mig", 0.01), ("sap", 0.01), ("dci", 0.1), ("mcc", 0.1), ("r2", 0.01)]
 NO_SCORE += [("mig_sup", 0.01), ("dcimig", 0.01), ("single_neuron_classification", 0.02), ("neuron_knockout", 0.02)]
+NO_SCORE += [("label_efficiency", 0.05)]
 
 
 @pytest.mark.parametrize(

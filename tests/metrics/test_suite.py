@@ -5,16 +5,18 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import warnings
 from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
 from tests.metrics.worlds import Array, grid, noise, perfect, rng, rotation
 from unbraid.errors import UserError
 from unbraid.metrics import suite
 from unbraid.metrics.contract import Score
-from unbraid.metrics.fitting import available_cores, parallel, split_rows
+from unbraid.metrics.fitting import available_cores, no_convergence_warnings, parallel, split_rows
 from unbraid.metrics.plane import tsne_plane
 from unbraid.metrics.suite import score
 
@@ -375,6 +377,16 @@ def test_a_value_that_a_resample_may_lose_costs_no_score() -> None:
     for name, each in found.items():
         assert each.low is not None and each.high is not None, name
         assert each.low <= each.value <= each.high, name
+
+
+def test_warnings_of_forests_in_threads_stay_inside_and_others_come_out() -> None:
+    """scikit-learn resets the filters in each thread, so that filters alone do not hold them back."""
+    with pytest.warns(RuntimeWarning, match="something else") as seen, no_convergence_warnings():
+        warnings.resetwarnings()
+        warnings.warn("`sklearn.utils.parallel.delayed` should be used with ...", stacklevel=1)
+        warnings.warn("it did not converge", ConvergenceWarning, stacklevel=1)
+        warnings.warn("something else", RuntimeWarning, stacklevel=1)
+    assert len(seen) == 1
 
 
 def test_of_many_rows_few_bootstrap_samples_are_taken(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -96,3 +97,11 @@ def test_a_run_on_images_has_neither(tmp_path: Path) -> None:
     unbraid.represent(run, method, data)
     assert not list(run.path.glob("*.csv")) or {p.name for p in run.path.glob("*.csv")} == {"history.csv"}
     assert "What each latent moves" not in unbraid.report(run).read_text()
+
+
+def test_effects_as_an_earlier_version_kept_them_are_left_out(plain: Run, tmp_path: Path) -> None:
+    old = Run(shutil.copytree(plain.path, tmp_path / "old"))
+    arrays = old.arrays("codes.npz")
+    old.write_arrays("codes.npz", **{n: a[..., :3] if n.startswith("effects_") else a for n, a in arrays.items()})
+    assert "What each latent moves" in unbraid.report(plain).read_text()
+    assert "What each latent moves" not in unbraid.report(old).read_text()

@@ -19,9 +19,13 @@ Blocks = dict[str, NDArray[np.float64]]
 
 
 def compare(
-    target: Blocks, background: Blocks, labels: NDArray[np.int64] | None, spread: tuple[Blocks, Blocks]
+    target: Blocks,
+    background: Blocks,
+    labels: NDArray[np.int64] | None,
+    spread: tuple[Blocks, Blocks],
+    names: tuple[str, ...] = ("two_sets",),
 ) -> dict[str, Score]:
-    """All scores of two sets, from arrays."""
+    """Scores of two sets, all unless some are named, from arrays."""
     codes = [
         Codes({n: Block(b, scale=scale.get(n)) for n, b in part.items()}, np.arange(N), np.zeros((N, 0)), ())
         for part, scale in zip((target, background), spread, strict=True)
@@ -29,7 +33,7 @@ def compare(
     known: dict[str, Any] = (
         {} if labels is None else {"factors": labels[:, None], "factor_names": ("class",), "label": "class"}
     )
-    return take_scores(replace(codes[0], background=codes[1], **known), {"two_sets": {}})
+    return take_scores(replace(codes[0], background=codes[1], **known), {name: {} for name in names})
 
 
 def world(leak: float = 0.0, shift: float = 0.0) -> tuple[Blocks, Blocks, NDArray[np.int64]]:
@@ -43,10 +47,10 @@ def world(leak: float = 0.0, shift: float = 0.0) -> tuple[Blocks, Blocks, NDArra
     return {"s": s, "z": z}, background, labels
 
 
-def scores(leak: float = 0.0, shift: float = 0.0) -> dict[str, Score]:
+def scores(leak: float = 0.0, shift: float = 0.0, names: tuple[str, ...] = ("two_sets",)) -> dict[str, Score]:
     target, background, labels = world(leak, shift)
     sigma = {"s": np.full((N, 3), 0.1), "z": np.full((N, 4), 0.01)}
-    return compare(target, background, labels, (sigma, sigma))
+    return compare(target, background, labels, (sigma, sigma), names)
 
 
 def test_a_perfect_split_scores_perfectly() -> None:
@@ -75,14 +79,14 @@ def test_salience_is_the_squared_mean_plus_the_variance_of_backgrounds_and_of_ta
 
 
 def test_a_leak_is_seen() -> None:
-    found = scores(leak=1.0)
+    found = scores(1.0, 0.0, ("class_from_z", "z_from_s", "set_from_z"))
     assert found["class_from_z"].value > 0.9
     assert found["z_from_s"].value > 0.8
     assert found["set_from_z"].value > 0.9
 
 
 def test_common_codes_that_differ_between_the_sets_are_seen() -> None:
-    same, moved = scores(), scores(shift=1.0)
+    same, moved = (scores(0.0, shift, ("w2_z", "set_from_z", "class_from_z")) for shift in (0.0, 1.0))
     assert moved["w2_z"].value > same["w2_z"].value + 2
     assert moved["set_from_z"].value > 0.8
     assert moved["class_from_z"].value == pytest.approx(same["class_from_z"].value, abs=0.05)
@@ -116,9 +120,10 @@ def test_probes_of_draws_reach_the_best_accuracy_that_draws_allow() -> None:
     rng = np.random.default_rng(0)
     labels = rng.integers(0, 2, N)
     block, empty = 2.0 * labels[:, None] - 1 + 1e-3 * rng.normal(size=(N, 1)), np.zeros((N, 1))
+    names = ("class_from_z", "class_from_s_sampled", "class_from_z_sampled")
     for sigma in (0.5, 1.0, 2.0):
         wide = {"z": np.full((N, 1), sigma), "s": np.full((N, 1), 1e-3)}
-        found = compare({"s": block, "z": block}, {"s": empty, "z": empty}, labels, (wide, wide))
+        found = compare({"s": block, "z": block}, {"s": empty, "z": empty}, labels, (wide, wide), names)
         assert found["class_from_z"].value == found["class_from_s_sampled"].value == 1
         best = 0.5 * (1 + math.erf(1 / sigma / math.sqrt(2)))
         assert found["class_from_z_sampled"].value == pytest.approx(best, abs=0.07)  # 200 rows test
@@ -131,7 +136,7 @@ def test_a_collapsed_latent_holds_the_class_for_means_and_not_for_draws() -> Non
     z = np.concatenate([1e-3 * labels[:, None], rng.normal(size=(N, 3))], 1)
     for narrow in (1.0, 1e-6):
         scale = {"z": np.concatenate([np.full((N, 1), narrow), np.full((N, 3), 0.1)], 1)}
-        found = compare({"z": z}, background, labels, (scale, scale))
+        found = compare({"z": z}, background, labels, (scale, scale), ("class_from_z", "class_from_z_sampled"))
         assert found["class_from_z"].value == 1
         assert found["class_from_z_sampled"].value == pytest.approx(0.5, abs=0.1)
     found = compare({"z": z}, background, labels, ({}, {}))

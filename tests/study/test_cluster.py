@@ -6,9 +6,9 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 from threading import Thread
-from typing import Any
 
 import pytest
+from torture.nodes import Nodes, cluster
 
 from tests.study.toys import SMALL, quiet_view
 from unbraid.study import Study, product
@@ -16,7 +16,6 @@ from unbraid.study.cluster import run_all
 from unbraid.study.execute import states, task
 from unbraid.study.store import Folder
 
-LOOPBACK = "127.0.0.1"
 pytestmark = pytest.mark.filterwarnings(
     "ignore::FutureWarning",
     "ignore::DeprecationWarning",
@@ -25,38 +24,11 @@ pytestmark = pytest.mark.filterwarnings(
 )
 
 
-class Nodes:
-    """A head without room for runs, and two nodes with room for one each."""
-
-    def __init__(self) -> None:
-        from ray.cluster_utils import Cluster
-
-        head = {
-            "num_cpus": 0,
-            "node_ip_address": LOOPBACK,
-            "include_dashboard": False,
-            "object_store_memory": 80_000_000,
-        }
-        self.cluster: Any = Cluster(initialize_head=True, head_node_args=head)
-        self.nodes = [self.add(), self.add()]
-
-    def add(self) -> Any:
-        return self.cluster.add_node(num_cpus=1, node_ip_address=LOOPBACK, object_store_memory=80_000_000)
-
-    def kill(self, node: Any) -> None:
-        self.cluster.remove_node(node, allow_graceful=False)
-
-
 @pytest.fixture(scope="module")
 def nodes() -> Iterator[Nodes]:
-    ray: Any = pytest.importorskip("ray")
-    with pytest.MonkeyPatch.context() as patch:  # Ray would turn the loopback address into the machine's other one
-        patch.setattr("ray._private.services.get_node_ip_address", lambda address=None: LOOPBACK)
-        nodes = Nodes()
-        ray.init(address=nodes.cluster.address, _node_ip_address=LOOPBACK, log_to_driver=False, logging_level="error")
-        yield nodes
-        ray.shutdown()
-        nodes.cluster.shutdown()
+    pytest.importorskip("ray")
+    with cluster() as found:
+        yield found
 
 
 @pytest.mark.slow

@@ -31,13 +31,15 @@ def add(commands: argparse._SubParsersAction[Parser]) -> None:
         help="of each weight; 32 doubles their part of the file (default: 16)",
     )
     parser.add_argument("--no-open", action="store_true", help="write the page, and do not open it in a browser")
+    parser.add_argument("--trust", action="store_true", help="import code of its own that a run names")
     parser.set_defaults(main=main)
 
 
 def main(arguments: argparse.Namespace) -> int:
     import unbraid
 
-    path = unbraid.explore(*arguments.runs, out=arguments.out, images=arguments.images, bits=arguments.bits).resolve()
+    given = {name: getattr(arguments, name) for name in ("out", "images", "bits", "trust")}
+    path = unbraid.explore(*arguments.runs, **given).resolve()
     print(f"explorer: {path}")
     if not arguments.no_open:
         webbrowser.open(path.as_uri())

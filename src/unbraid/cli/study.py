@@ -75,7 +75,7 @@ def _end(out: str, count: Counter[str], failures: dict[str, str]) -> int:
     if count["finished"] and "://" not in out:
         _collect(out, Path(out) / "table")
         print(f"'unbraid report {out}' makes a page of it")
-    return 1 if count["failed"] else 0
+    return 1 if count["failed"] or failures else 0
 
 
 def main_collect(arguments: argparse.Namespace) -> int:

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unbraid.data.class_table import ClassTable
+from unbraid.data.counts import Counts, learn_counts
 from unbraid.data.features import Scaling, learn_scaling
 from unbraid.data.samples import Samples, expect, pieces, read, to_array
 from unbraid.data.table import Factor, Rows, Values, changed, until_found
@@ -46,7 +47,12 @@ class ArrayTable(ClassTable):
     by_content = True
 
     def __init__(
-        self, rows: Reader, shape: tuple[int, int, int], digest: str, known: Known, scaling: Scaling | None = None
+        self,
+        rows: Reader,
+        shape: tuple[int, int, int],
+        digest: str,
+        known: Known,
+        scaling: Scaling | Counts | None = None,
     ) -> None:
         self._read, self.shape, self.scaling, self._values = rows, shape, scaling, known.values
         self.factors, self.label, self.nuisances = known.factors, known.label, known.nuisances
@@ -55,7 +61,7 @@ class ArrayTable(ClassTable):
         self.labels = (
             self._values[:, self.column(known.label)] if known.label else np.zeros(len(known.values), np.int64)
         )
-        self.arguments = {"digest": _joined(digest, known)}
+        self.arguments = {"digest": _joined(digest, known)} | ({"counts": True} if isinstance(scaling, Counts) else {})
         self.sizes = np.array([factor.size for factor in self.factors], np.int64)
         countable = float(np.prod(self.sizes, dtype=np.float64)) < 2**62
         labelled, paired = ("Labelled", "Views") if self.label else (), ("Pairs",) if self.changeable else ()
@@ -117,6 +123,7 @@ def from_arrays(
     nuisances: Sequence[str] = (),
     background: Any = None,
     names: Sequence[str] | None = None,
+    counts: bool = False,
 ) -> ArrayTable:
     """A table of images or features: a numpy array, tensor, DataFrame or list of PIL images (data/samples.py).
 
@@ -128,16 +135,15 @@ def from_arrays(
         nuisances: names of the factors that are known nuisances
         background: samples without what is salient in x; features are then scaled over both together
         names: of the samples, which stand in codes.csv
+        counts: the features are counts, for the likelihood negative_binomial: they are not standardised
     """
     samples = read(x, "x")
     others = read(background, "the background") if background is not None else None
     if others is not None:
         features = samples.layout == "features"
         expect(others, samples.shape, features=features, columns=samples.columns, what="the background")
-    scaling = None
-    if samples.layout == "features":
-        sources = [("x", samples.array)] + ([("the background", others.array)] if others is not None else [])
-        scaling = learn_scaling(sources, samples.columns)
+    sources = [("x", samples.array)] + ([("the background", others.array)] if others is not None else [])
+    scaling = _learnt(sources, samples, counts)
     known = known_of(len(samples), factors, factor_names, label, tuple(nuisances), names)
     table = ArrayTable(_reader(samples, scaling), samples.shape, digest_of(samples.array), known, scaling)
     if others is not None:
@@ -149,7 +155,7 @@ def from_arrays(
     return table
 
 
-def from_pairs(first: Any, second: Any, *, changed: int = 1, label: Any = None) -> PairTable:
+def from_pairs(first: Any, second: Any, *, changed: int = 1, label: Any = None, counts: bool = False) -> PairTable:
     """A table of pairs: sample i of `first` and sample i of `second` differ in `changed` factors.
 
     Args:
@@ -157,6 +163,7 @@ def from_pairs(first: Any, second: Any, *, changed: int = 1, label: Any = None) 
         second: their partners
         changed: number of factors in which the two samples of a pair differ; give it to `fit` as well
         label: the class that both samples of a pair have, [n]
+        counts: the features are counts, as in `from_arrays`
     """
     samples, others = read(first, "the first samples"), read(second, "the second samples")
     features = samples.layout == "features"
@@ -166,7 +173,7 @@ def from_pairs(first: Any, second: Any, *, changed: int = 1, label: Any = None) 
     if changed < 1:
         raise UserError(f"the samples of a pair differ in one factor or more, not in {changed}")
     sources = [("the first samples", samples.array), ("the second samples", others.array)]
-    scaling = learn_scaling(sources, samples.columns) if features else None
+    scaling = _learnt(sources, samples, counts)
     readers, n = (_reader(samples, scaling), _reader(others, scaling)), len(samples)
 
     def both(rows: Rows) -> NDArray[Any]:
@@ -192,6 +199,7 @@ def from_frame(
     ignore: Collection[str] = (),
     id: str | None = None,
     background: DataFrame | None = None,
+    counts: bool = False,
 ) -> ArrayTable:
     """A table of features from a DataFrame: all columns but those named here.
 
@@ -203,6 +211,7 @@ def from_frame(
         ignore: columns to leave out
         id: the column with the name of each sample
         background: rows without what is salient in the others; its features are the columns of the same names
+        counts: the features are counts, as in `from_arrays`
     """
     known = list(dict.fromkeys([*([label] if label else []), *factors, *nuisances]))
     for name in (*known, *ignore, *([id] if id else [])):
@@ -222,10 +231,19 @@ def from_frame(
         nuisances=nuisances,
         background=background[features] if background is not None else None,
         names=[str(name) for name in frame[id]] if id else None,
+        counts=counts,
     )
 
 
-def _reader(samples: Samples, scaling: Scaling | None) -> Reader:
+def _learnt(sources: Sequence[tuple[str, NDArray[Any]]], samples: Samples, counts: bool) -> Scaling | Counts | None:
+    if samples.layout != "features":
+        if counts:
+            raise UserError("counts are features [n, d], and these are images")
+        return None
+    return learn_counts(sources, samples.columns) if counts else learn_scaling(sources, samples.columns)
+
+
+def _reader(samples: Samples, scaling: Scaling | Counts | None) -> Reader:
     return samples.batch if scaling is None else lambda rows: scaling.apply(samples.array[rows])
 
 

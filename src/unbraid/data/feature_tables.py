@@ -8,26 +8,29 @@ from typing import Any
 from numpy.typing import NDArray
 
 from unbraid.data.arrays import ArrayTable, known_of
+from unbraid.data.counts import Counts, learn_counts
 from unbraid.data.features import Scaling, learn_scaling
 from unbraid.data.io.table_files import Columns, StoredTable, read_table
 from unbraid.data.table import Rows
 
 
-def feature_table(path: str, columns: Columns) -> ArrayTable:
-    """The table of a file, with each feature standardised."""
+def feature_table(path: str, columns: Columns, counts: bool) -> ArrayTable:
+    """The table of a file, with each feature standardised unless they are counts."""
     stored = read_table(path, columns)
-    return _table(stored, learn_scaling([(path, stored.features)], stored.names), columns.nuisances)
+    learn = learn_counts if counts else learn_scaling
+    return _table(stored, learn([(path, stored.features)], stored.names), columns.nuisances)
 
 
-def two_feature_tables(target: str, background: str, columns: Columns) -> tuple[ArrayTable, ArrayTable]:
-    """Both sets with each feature standardised over the two together; the background needs no label and no factors."""
+def two_feature_tables(target: str, background: str, columns: Columns, counts: bool) -> tuple[ArrayTable, ArrayTable]:
+    """Both sets on one scale, learnt of the two together; the background needs no label and no factors."""
     first = read_table(target, columns)
     second = read_table(background, columns, like=first)
-    scaling = learn_scaling([(target, first.features), (background, second.features)], first.names)
+    learn = learn_counts if counts else learn_scaling
+    scaling = learn([(target, first.features), (background, second.features)], first.names)
     return _table(first, scaling, columns.nuisances), _table(second, scaling, ())
 
 
-def _table(stored: StoredTable, scaling: Scaling, nuisances: Sequence[str]) -> ArrayTable:
+def _table(stored: StoredTable, scaling: Scaling | Counts, nuisances: Sequence[str]) -> ArrayTable:
     features = stored.features
     known = known_of(len(features), stored.known, None, stored.label, tuple(nuisances), stored.ids or None)
 

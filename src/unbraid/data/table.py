@@ -27,6 +27,7 @@ from unbraid.config import Configured
 from unbraid.errors import UserError, unknown
 
 if TYPE_CHECKING:
+    from unbraid.data.counts import Counts
     from unbraid.data.features import Scaling
 
 Rows = NDArray[np.int64]  # [n]
@@ -53,6 +54,7 @@ class Spec:
     nuisances: tuple[int, ...] = ()  # number of values of each known nuisance
     shared: tuple[int, ...] = ()  # number of values of each factor that two views share
     n_background: int = 0
+    library: float = 0.0  # median of the sums of rows, where samples are counts
 
 
 class Table(Configured, ABC):
@@ -69,7 +71,7 @@ class Table(Configured, ABC):
     shared: tuple[str, ...] = ()
     background: Table | None = None
     files: tuple[str, ...] = ()  # the file or name of each row, if rows have one
-    scaling: Scaling | None = None  # of features, which `images` gives in [0, 1]
+    scaling: Scaling | Counts | None = None  # of features, which `images` gives in [0, 1], or of counts as log(1 + x)
     origin: str | None = None  # where it was loaded from, if it is a user's own: 'file.py:Class'
     by_content: bool = False  # whether its arguments are a digest of its rows, so that a part of it has another
     test: Table | None = None  # held-out rows; if set, scores are computed on them
@@ -137,7 +139,8 @@ class Table(Configured, ABC):
         classes = sizes[self.label] if self.label else 0
         nuisances, shared = (tuple(sizes[name] for name in names) for names in (self.nuisances, self.shared))
         n_background = 0 if self.background is None else len(self.background)
-        return Spec(self.shape, len(self), classes, nuisances, shared, n_background)
+        library = getattr(self.scaling, "library", 0.0)
+        return Spec(self.shape, len(self), classes, nuisances, shared, n_background, library)
 
 
 class Product(Table, ABC):

@@ -31,7 +31,7 @@ from unbraid.explorer.network import Bits, UnknownLayer, pack, read_network
 from unbraid.explorer.sheet import sheet
 from unbraid.methods.contract import Method
 from unbraid.reports.page import title
-from unbraid.train.load import load_data, load_method
+from unbraid.train.load import load_method, load_table
 from unbraid.train.run import Run, write
 
 FILE = "explorer.html"
@@ -56,6 +56,7 @@ def explore(
     bits: Bits = 16,
     method: Method[Any] | None = None,
     data: Table | None = None,
+    trust: bool = False,
 ) -> Path:
     """Writes the explorer of one run, or of several side by side, and gives its path.
 
@@ -66,6 +67,7 @@ def explore(
         bits: of each weight, 16 or 32
         method: that of the run, where it cannot be loaded by name
         data: that of the runs, where it cannot be loaded by name
+        trust: import code of their own that the runs name
     """
     if not runs:
         raise UserError("name at least one run to explore")
@@ -75,7 +77,7 @@ def explore(
         raise UserError(f"a weight has 16 or 32 bits, not {bits}")
     if method is not None and len(runs) > 1:
         raise UserError("a method can be given for one run only")
-    sources = [_load(run if isinstance(run, Run) else Run(run), method, data) for run in runs]
+    sources = [_load(run if isinstance(run, Run) else Run(run), method, data, trust) for run in runs]
     _check_same_data(sources)
     sample = draw_sample(sources[0], images)
     content = _sample(sources[0], sample) | {"runs": [_run(source, sample, bits) for source in sources]}
@@ -104,9 +106,9 @@ def page(content: Record) -> str:
     )
 
 
-def _load(run: Run, method: Method[Any] | None, data: Table | None) -> Source:
-    table = data if data is not None else load_data(run.plan.data, **run.plan.data_arguments)
-    source = Source(run, (method or load_method(run.path)).eval(), table)
+def _load(run: Run, method: Method[Any] | None, data: Table | None, trust: bool) -> Source:
+    table = data if data is not None else load_table(run, trust=trust)
+    source = Source(run, (method or load_method(run.path, trust=trust or run.trusted)).eval(), table)
     complete(run, lambda: (source.method, source.data), None)
     return source
 

@@ -110,8 +110,8 @@ class Method(Configured, nn.Module, ABC, Generic[B]):
         return type(self).decode is not Method.decode or hasattr(self, "decoder")
 
     def decode(self, blocks: dict[str, Tensor]) -> Tensor | None:
-        """Images in [0, 1] from the blocks of codes; None without a decoder."""
-        return self.decoder.mean(self.join(blocks)) if hasattr(self, "decoder") else None
+        """Images in [0, 1] from the blocks of codes, or log(1 + count) in typical rows; None without a decoder."""
+        return self.decoder.mean(self.join(blocks), self.spec.library) if hasattr(self, "decoder") else None
 
     def classify(self, x: Tensor) -> Tensor | None:
         """Logits of the classes, [b, classes]; deterministic, in the order of x; None without a classifier."""

@@ -39,7 +39,7 @@ class FactorVAE(Method[Images]):
         net: networks of encoder and decoder
         width: channels of the first convolution
         critic_width: units in each of the critic's six layers
-        likelihood: distribution of the pixels given the code
+        likelihood: distribution of the pixels given the code; negative_binomial of features that are counts
         sigma: standard deviation of the gaussian likelihood, at first where it is learnt
         learn_sigma: learn the standard deviation, one number for all pixels
         lr: learning rate of Adam for encoder and decoder
@@ -56,7 +56,7 @@ class FactorVAE(Method[Images]):
         net: Literal["conv", "mlp", "dense", "contrast"] = "conv",
         width: Size = 32,
         critic_width: Size = 1000,
-        likelihood: Literal["bernoulli", "gaussian"] = "bernoulli",
+        likelihood: Literal["bernoulli", "gaussian", "negative_binomial"] = "bernoulli",
         sigma: Rate = 0.1,
         learn_sigma: bool = False,
         lr: Rate = 1e-4,

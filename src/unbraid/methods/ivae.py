@@ -37,7 +37,7 @@ class IVAE(Method[Labelled]):
         latents: number of dimensions of the code
         net: networks of encoder and decoder
         width: channels of the first convolution
-        likelihood: distribution of the pixels given the code
+        likelihood: distribution of the pixels given the code; negative_binomial of features that are counts
         sigma: standard deviation of the gaussian likelihood, at first where it is learnt
         learn_sigma: learn the standard deviation, one number for all pixels
         lr: learning rate of Adam
@@ -53,7 +53,7 @@ class IVAE(Method[Labelled]):
         latents: Size = 10,
         net: Literal["conv", "mlp", "dense", "contrast"] = "conv",
         width: Size = 32,
-        likelihood: Literal["bernoulli", "gaussian"] = "bernoulli",
+        likelihood: Literal["bernoulli", "gaussian", "negative_binomial"] = "bernoulli",
         sigma: Rate = 0.1,
         learn_sigma: bool = False,
         lr: Rate = 1e-4,

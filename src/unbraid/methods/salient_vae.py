@@ -38,7 +38,7 @@ class SalientVAE(Method[TargetBackground]):
         separate: encode s and z by two networks that share no weights, not by one
         net: networks of encoder and decoder
         width: channels of the first convolution; dense layers have 16 and 8 times as many units
-        likelihood: distribution of the pixels given the code
+        likelihood: distribution of the pixels given the code; negative_binomial of features that are counts
         sigma: standard deviation of the gaussian likelihood, at first where it is learnt
         learn_sigma: learn the standard deviation, one number for all pixels
         lr: learning rate of Adam
@@ -57,7 +57,7 @@ class SalientVAE(Method[TargetBackground]):
         separate: bool = False,
         net: Literal["conv", "mlp", "dense", "contrast"] = "contrast",
         width: Size = 32,
-        likelihood: Literal["bernoulli", "gaussian"] = "gaussian",
+        likelihood: Literal["bernoulli", "gaussian", "negative_binomial"] = "gaussian",
         sigma: Rate = 0.1,
         learn_sigma: bool = False,
         lr: Rate = 1e-3,

@@ -18,7 +18,13 @@ Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 Number = float | np.floating[Any]
 
+EXACT = 2**53  # from here on whole numbers have gaps in double precision
+SQUARED = {
+    np.dtype(np.float32): 1e15,
+    np.dtype(np.float64): 1e100,
+}  # larger numbers, or less than 1 / that, are rescaled
 TOGETHER = 64  # rows of codes that are compared as one
+LEAST = 1e-150  # the square of a smaller number is 0 in double precision, or nearly
 CONSTANT = 1e-6  # a latent whose range is below this share of its largest value is constant up to rounding
 
 
@@ -78,7 +84,7 @@ class Arrays:
 
 def check_arrays(codes: Codes, factors: Factors | None, units: Sequence[int] | None = None) -> Arrays:
     """Refuses arrays that cannot be scored; leaves out, with a warning, factors that have a single value."""
-    codes = check_codes(codes)
+    codes = _squarable(check_codes(codes))
     columns, kept, notes = [], [], []
     for k, values in enumerate(_factor_columns(factors, len(codes))):
         column = as_column(values, f"factor {k}")
@@ -110,6 +116,17 @@ def check_codes(given: Any, name: str = "codes") -> Floats:
     return codes
 
 
+def _squarable(codes: Floats) -> Floats:
+    """Columns that are too large or too small to be squared, divided by a power of two: such a unit means nothing."""
+    low, high = extremes(codes)
+    largest, limit = np.maximum(np.abs(low), np.abs(high)), SQUARED[codes.dtype]
+    odd = (largest > limit) | ((largest > 0) & (largest < 1 / limit))
+    if not odd.any():
+        return codes
+    exponents = np.where(odd, np.frexp(largest)[1], 0)
+    return np.ldexp(codes, -exponents)
+
+
 def as_column(values: NDArray[Any], name: str) -> Column:
     """Whole numbers, booleans and strings are labels; other numbers are a continuous factor."""
     if values.dtype.kind in "US":
@@ -120,7 +137,9 @@ def as_column(values: NDArray[Any], name: str) -> Column:
         if not np.isfinite(values).all():
             raise UserError(f"{name} contains values that are NaN or infinite: leave those samples out")
         if (values != np.rint(values)).any():
-            return Column(values.astype(np.float64), 0)
+            return Column(_squarable(values.astype(np.float64)[:, None])[:, 0], 0)
+    if not -EXACT < values.min() <= values.max() < EXACT:  # labels like any other, but no places in an array
+        values = np.unique(values, return_inverse=True)[1]
     return labelled(values.astype(np.int64))
 
 
@@ -140,8 +159,8 @@ def varies(codes: Floats) -> Bools:  # [n, d] -> [d]
 
 
 def vary_between(low: Any, high: Any) -> Any:
-    """Whether values from `low` to `high` vary by more than rounding."""
-    return high - low > CONSTANT * np.maximum(np.abs(low), np.abs(high))
+    """Whether values from `low` to `high` vary by more than rounding, and not so little that squares are 0."""
+    return high - low > np.maximum(CONSTANT * np.maximum(np.abs(low), np.abs(high)), LEAST)
 
 
 def extremes(codes: Floats) -> tuple[Floats, Floats]:  # [n, d] -> [d], [d]
@@ -157,6 +176,7 @@ def extremes(codes: Floats) -> tuple[Floats, Floats]:  # [n, d] -> [d], [d]
 
 def standardised(codes: Floats, rows: Ints | None = None) -> Floats:
     """Codes with mean 0 and variance 1 over the given rows (all by default), in double precision; 0 if constant."""
+    codes = _squarable(codes) if codes.dtype in SQUARED else codes
     fitted = codes if rows is None else codes[rows]
     scale = np.where(varies(fitted), fitted.std(0, dtype=np.float64), np.inf)
     return np.asarray((codes - fitted.mean(0, dtype=np.float64)) / scale)

@@ -57,7 +57,7 @@ def downstream(
 
     def right(item: tuple[int, int]) -> tuple[Floats, bool]:
         column = arrays.factors[item[1]]
-        return _right(predictor, arrays.codes, column, train_rows[: item[0]], test, seed)
+        return right_rows(predictor, arrays.codes, column, train_rows[: item[0]], test, seed)
 
     with no_convergence_warnings():
         found = dict(zip(work, parallel(right, work, jobs), strict=True))
@@ -94,10 +94,15 @@ def _warnings(found: Mapping[tuple[int, int], Any], arrays: Arrays, left: list[i
     return notes
 
 
-def _right(
+def right_rows(
     predictor: str, codes: Floats, column: Column, train: Ints, test: Ints, seed: int
 ) -> tuple[Floats, bool]:  # [test rows]
-    """For each test row 1 or 0, or R2 with the row's influence on it; and whether the folds could be fitted."""
+    """For each test row 1 or 0, or R2 with the row's influence on it; and whether the folds could be fitted.
+
+    Args:
+        train: rows with labels
+        test: rows to predict
+    """
     from sklearn.linear_model import LogisticRegression
 
     y = column.values

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -16,6 +17,8 @@ from unbraid.metrics.arrays import Ints
 
 T = TypeVar("T")
 R = TypeVar("R")
+IN_THREADS = r"`sklearn\.utils\.parallel\.delayed`"  # begins a warning of scikit-learn's own
+FEW_ROWS = "The number of unique classes is greater"  # metrics have a note of their own for it
 
 
 def split_rows(n: int, train: int | None, rng: np.random.Generator) -> tuple[Ints, Ints]:
@@ -50,13 +53,20 @@ def available_cores() -> int:
 
 @contextmanager
 def no_convergence_warnings() -> Iterator[None]:
-    """Solvers may stop at their last iteration without a warning.
+    """Solvers may stop at their last iteration, and classes may have few rows, without a warning.
 
-    To be used around `parallel`, not inside it: the filters belong to the whole process.
+    To be used around `parallel`, not inside it: the filters belong to the whole process. Forests that are fitted in
+    threads reset the filters under each other, so that what they let through is caught as well.
     """
     from sklearn.exceptions import ConvergenceWarning
 
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("ignore", ConvergenceWarning)
-        warnings.filterwarnings("ignore", r"`sklearn\.utils\.parallel\.delayed`")  # scikit-learn's own, in threads
+        warnings.filterwarnings("ignore", IN_THREADS)
+        warnings.filterwarnings("ignore", FEW_ROWS)
         yield
+    for found in caught:
+        if not issubclass(found.category, ConvergenceWarning) and not re.match(
+            f"{IN_THREADS}|{FEW_ROWS}", str(found.message)
+        ):
+            warnings.warn_explicit(found.message, found.category, found.filename, found.lineno)

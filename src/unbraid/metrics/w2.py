@@ -17,6 +17,8 @@ from unbraid.errors import UserError
 from unbraid.metrics.arrays import Floats, check_codes
 from unbraid.metrics.contract import Codes, Score, metric
 
+LARGEST = 1e150  # its square is a number in double precision
+
 
 @metric
 def w2(
@@ -60,6 +62,8 @@ def _checked(target: Codes, background: Codes, batch: int, batches: int) -> tupl
         raise UserError(f"target codes have {first.shape[1]} latents and background codes {second.shape[1]}")
     if min(len(first) // 2, len(second)) < batch:
         raise UserError(f"batches of {batch} need {2 * batch} target rows and {batch} background rows")
+    if max(np.abs(first).max(), np.abs(second).max()) > LARGEST:
+        raise UserError(f"codes beyond {LARGEST:g} cannot be squared: divide all of them by the same number")
     if batches < 2:
         raise UserError(f"the interval needs at least two batches, not {batches}")
     return first, second

@@ -11,10 +11,11 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from unbraid.errors import UserError, unknown
+from unbraid.maths.negative_binomial import negative_log_probability
 from unbraid.nets.image_layers import DoublingConv, HalvingConv
 from unbraid.nets.layers import Shape, channels_last, dense, group_norm, halvings
 
-LIKELIHOODS = ("bernoulli", "gaussian")
+LIKELIHOODS = ("bernoulli", "gaussian", "negative_binomial")
 NETS = ("conv", "mlp", "dense", "contrast")
 GAUSSIAN_SCALE = 0.1  # standard deviation of the gaussian likelihood unless another is given, for images in [0, 1]
 
@@ -68,7 +69,7 @@ def decoder(
 ) -> Decoder:
     """Codes [b, inputs] -> images [b, c, h, w]; the mirror image of the encoder."""
     net = _for_features(net, shape)
-    ending = partial(Decoder, likelihood=likelihood, sigma=sigma, learn_sigma=learn_sigma)
+    ending = partial(Decoder, likelihood=likelihood, sigma=sigma, learn_sigma=learn_sigma, features=math.prod(shape))
     if net == "conv":
         channels, side = halvings(shape, width)
         top = channels[-1]
@@ -109,12 +110,21 @@ class Decoder(nn.Module):
     bernoulli: the logit of a Bernoulli distribution for each pixel value.
     gaussian: the logit of the mean of a Gaussian with standard deviation `sigma`, which is one
         number for all pixels: fixed, or learnt with the other weights from `sigma` on.
+    negative_binomial: of counts, which are given as x = log(1 + count): the logits of the share of each feature in the
+        sum of a row, its library size, which is taken as it is. theta, the other number of a negative binomial
+        distribution, is learnt for each feature, from 1 on.
     """
 
     log_sigma: nn.Parameter | None
+    log_theta: nn.Parameter | None
 
     def __init__(
-        self, net: nn.Module, likelihood: str, sigma: float = GAUSSIAN_SCALE, learn_sigma: bool = False
+        self,
+        net: nn.Module,
+        likelihood: str,
+        sigma: float = GAUSSIAN_SCALE,
+        learn_sigma: bool = False,
+        features: int = 1,
     ) -> None:
         super().__init__()
         if likelihood not in LIKELIHOODS:
@@ -123,6 +133,7 @@ class Decoder(nn.Module):
             raise UserError(f"learn_sigma needs the gaussian likelihood: {likelihood} has no standard deviation")
         self.net, self.likelihood, self.given = net, likelihood, sigma
         self.log_sigma = nn.Parameter(torch.tensor(math.log(sigma))) if learn_sigma else None
+        self.log_theta = nn.Parameter(torch.zeros(features)) if likelihood == "negative_binomial" else None
 
     @property
     def sigma(self) -> float:
@@ -133,8 +144,10 @@ class Decoder(nn.Module):
         logits: Tensor = self.net(z)
         return logits
 
-    def mean(self, z: Tensor) -> Tensor:
-        """The expected image, in [0, 1]."""
+    def mean(self, z: Tensor, library: float = 1.0) -> Tensor:
+        """The expected image, in [0, 1]; of counts, log(1 + expected count) in rows with this sum."""
+        if self.log_theta is not None:
+            return torch.log1p(library * self(z).softmax(-1))
         return torch.sigmoid(self(z))
 
     def nll(self, z: Tensor, x: Tensor) -> Tensor:
@@ -145,6 +158,8 @@ class Decoder(nn.Module):
         """-log p(x|z), given the output of this decoder, in nats, summed over the image. [b]"""
         if self.likelihood == "bernoulli":
             return F.binary_cross_entropy_with_logits(logits, x, reduction="none").flatten(1).sum(1)
+        if self.log_theta is not None:
+            return counts_nll(F.log_softmax(logits.flatten(1), 1), x, self.log_theta)
         squares = ((x - torch.sigmoid(logits)) ** 2).flatten(1).sum(1)
         if self.log_sigma is not None:
             normaliser = x[0].numel() * (self.log_sigma + 0.5 * math.log(2 * math.pi))
@@ -155,6 +170,19 @@ class Decoder(nn.Module):
         """KL(pixels under the output `reference` || pixels under the output `logits`), summed over the image. [b]"""
         mean = torch.sigmoid(reference)
         return self.nll_of(logits, mean) - self.nll_of(reference, mean)
+
+
+def counts_nll(log_shares: Tensor, x: Tensor, log_theta: Tensor) -> Tensor:
+    """-log p of rows of counts in nats, given the share of each feature in the sum of a row. -> [b]
+
+    Args:
+        log_shares: [b, d]
+        x: log(1 + count), [b, 1, 1, d]
+        log_theta: [d]
+    """
+    counts = torch.expm1(x.flatten(1)).round()
+    log_library = counts.sum(1, keepdim=True).clamp(min=1).log()
+    return negative_log_probability(counts, log_shares + log_library, log_theta).sum(1)
 
 
 def _down(before: int, after: int, depth: int) -> nn.Module:

@@ -25,7 +25,7 @@ LEAST = 0.05  # standard deviations by which a feature must move to be shown the
 
 
 class Features(Problem):
-    """effects_<block> [latents, d, 3] (see effects.py) and feature_spread [d] are kept beside the codes."""
+    """effects_<block> [latents, d, 4] (see effects.py) is kept beside the codes, and of counts the typical library."""
 
     name = "features"
 
@@ -35,6 +35,7 @@ class Features(Problem):
     def arrays(self, trained: Trained, codes: Codes) -> Arrays:
         import torch
 
+        from unbraid.data.counts import Counts
         from unbraid.effects import effects
 
         method, scaling = trained.method, trained.table.scaling
@@ -43,7 +44,7 @@ class Features(Problem):
         device = next(method.parameters()).device
         means = {name: torch.from_numpy(block.codes[:MOST]).to(device) for name, block in codes.blocks.items()}
         found = {f"effects_{name}": effects(method, means, name, scaling) for name in means}
-        return {**found, "feature_spread": scaling.spread}
+        return {**found, "library": np.array(scaling.library)} if isinstance(scaling, Counts) else found
 
     def files(self, trained: Trained, codes: Codes) -> dict[str, bytes]:
         table = _effects(codes)
@@ -61,9 +62,8 @@ class Features(Problem):
         n = min(MOST, len(page.codes))
         note = Note(
             "What changes in the decoded features when a latent goes from one standard deviation below the mean of its "
-            f"codes to one above and all else stays: mean over {n:,} samples, in the units of the feature, with the "
-            "95 % interval of that mean, and in standard deviations of it. The interval does not hold what another "
-            "seed would have learnt; signs and the order of latents mean nothing. Effects below "
+            f"codes to one above and all else stays: mean over {n:,} samples, {_units(page.codes)}. The interval does "
+            "not hold what another seed would have learnt; signs and the order of latents mean nothing. Effects below "
             f"{LEAST} standard deviations are left out; effects.csv has all of them."
         )
         first, *others = (_block_shown(name, table) for name in page.codes.blocks)
@@ -72,11 +72,21 @@ class Features(Problem):
 
 
 def _effects(codes: Codes) -> DataFrame | None:
-    """The table of effects that was kept; None where there is no decoder."""
+    """The table of effects that was kept; None where there is no decoder, or as an earlier version kept them."""
     from unbraid.effects import effect_table
 
-    found = {name: codes.extra[f"effects_{name}"] for name in codes.blocks if f"effects_{name}" in codes.extra}
-    return effect_table(found, codes.features, codes.extra["feature_spread"]) if found else None
+    kept = {name: codes.extra.get(f"effects_{name}") for name in codes.blocks}
+    found = {name: array for name, array in kept.items() if array is not None and array.shape[-1] == 4}
+    return effect_table(found, codes.features) if found else None
+
+
+def _units(codes: Codes) -> str:
+    if "library" not in codes.extra:
+        return "in the units of the feature, with the 95 % interval of that mean, and in standard deviations of it"
+    return (
+        "as the log2 fold change of the expected count, with the 95 % interval of that mean, and as the change of "
+        f"log(1 + count) in standard deviations of it, in a row with {codes.extra['library']:,.0f} counts"
+    )
 
 
 def _block_shown(block: str, table: DataFrame) -> Part:

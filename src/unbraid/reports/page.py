@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from unbraid import catalogue
-from unbraid.codes import Codes, read_codes
+from unbraid.codes import Codes, fitting_together, read_codes
 from unbraid.errors import UserError
 from unbraid.figures import charts, pictures
 from unbraid.figures.parts import Cell, Charts, Code, Folded, Note, Part, Section, Strips, Table
@@ -51,13 +51,20 @@ def report(run: Run, *, tell: Tell = silent) -> Path:
         tell: is told what is done next
     """
     page = read_page(run)
+    with fitting_together(run):
+        content = _content(run, page, tell)
+    path = run.path / FILE
+    write(path, content)
+    return path
+
+
+def _content(run: Run, page: Page, tell: Tell) -> bytes:
     sections: list[Section] = []
     for problem in problems_of(page.codes):
         tell(f"writing the report: {problem.name.replace('_', ' ')}")
         sections += problem.sections(page)
     sections += [_scores(page), *_curves(page), _details(run)]
-    path = run.path / FILE
-    content = render.page(
+    return render.page(
         "run.html",
         title=title(run.plan),
         summary=summary(run.plan),
@@ -68,8 +75,6 @@ def report(run: Run, *, tell: Tell = silent) -> Path:
         explorer=EXPLORER if (run.path / EXPLORER).exists() else "",
         sections=sections,
     )
-    write(path, content)
-    return path
 
 
 def read_page(run: Run) -> Page:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from unbraid.errors import UserError
 from unbraid.study.store import open_store
-from unbraid.train.run import write
+from unbraid.train.run import KINDS, of_another_kind, write
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -37,6 +37,8 @@ def collect(out: str | Path) -> pd.DataFrame:
     if not names:
         raise UserError(f"there is no scored run in {out}")
     for name in names:
+        if wrong := of_another_kind(configs[name], KINDS):
+            raise UserError(f"{name}/run.json is damaged ('{wrong}'): {_cure(name, 'run.json')}")
         if missing := {"method", "arguments", "data", "data_arguments", "sampling", "seed"} - configs[name].keys():
             raise UserError(f"{name}/run.json lacks '{min(missing)}': {_cure(name, 'run.json')}")
     varying = _varying([configs[name] for name in names])
@@ -44,10 +46,10 @@ def collect(out: str | Path) -> pd.DataFrame:
     for number, name in enumerate(names):
         runs.append({"run": name, **_described(configs[name], varying[configs[name]["method"]])})
         if evaluations.get(name, {}).get("label"):
-            runs[-1]["label"] = evaluations[name]["label"]
+            runs[-1]["label"] = str(evaluations[name]["label"])
         try:
             rows += [(number, *row) for row in _values(scores.get(name, {}), evaluations.get(name, {}))]
-        except (KeyError, TypeError, AttributeError) as error:
+        except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
             raise UserError(
                 f"{name}/scores.json or its {LAST_FILE} is not what a study writes ({error}): {_cure(name, LAST_FILE)}"
             ) from error
@@ -91,7 +93,7 @@ def _parsed(found: dict[str, bytes], file: str) -> dict[str, Any]:
             parsed[name] = json.loads(content)
             if not isinstance(parsed[name], dict):
                 raise ValueError("it is no JSON object")
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise UserError(f"{name}/{file} is damaged ({error}): {_cure(name, file)}") from error
     return parsed
 
@@ -131,15 +133,19 @@ def _described(config: dict[str, Any], varying: list[str]) -> dict[str, Any]:
 def _values(scores: dict[str, Any], evaluation: dict[str, Any]) -> Iterator[tuple[Any, ...]]:
     """Name, value, low, high and null of everything that one run measured."""
     for name, score in scores.items():
-        yield name, score["value"], score["low"], score["high"], score["null"]
+        yield name, *(_number(score[part]) for part in LAST[1:])
         for part, value in _flat(score["parts"], name):
-            yield part, value, None, None, None
+            yield part, _number(value), None, None, None
     for name, value in evaluation.get("quantities", {}).items():
-        yield name, value, None, None, None
+        yield name, _number(value), None, None, None
     for name, value in _flat(evaluation.get("measures", {}), ""):
-        yield name.removeprefix("."), value, None, None, None
+        yield name.removeprefix("."), _number(value), None, None, None
     for name, value in evaluation.get("seconds", {}).items():
-        yield f"seconds.{name}", value, None, None, None
+        yield f"seconds.{name}", _number(value), None, None, None
+
+
+def _number(value: Any) -> float | None:
+    return None if value is None else float(value)
 
 
 def _flat(parts: dict[str, Any], prefix: str) -> Iterator[tuple[str, float | None]]:

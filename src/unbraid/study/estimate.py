@@ -43,7 +43,7 @@ def costs(store: Store, jobs: Iterable[Job]) -> dict[str, Cost]:
         key = kind(job.plan)
         if key not in found:
             alike = [m for m in [*finished, *calibrated] if _evaluated_alike(m, job)]
-            seconds = [m["seconds"]["evaluate"] for m in alike]
+            seconds = [s for m in alike if (s := m["seconds"].get("evaluate")) is not None]
             found[key] = Cost(rates.get(key), statistics.median(seconds) if seconds else None)
     return found
 
@@ -85,16 +85,26 @@ def _measured(content: bytes) -> dict[str, Any]:
     """An evaluation.json; nothing where it is damaged: that run will be evaluated again."""
     try:
         found = json.loads(content)
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
-    whole = isinstance(found, dict) and {"kind", "seconds"} <= found.keys()
-    return found if whole else {}
+    return found if _is_whole(found) else {}
+
+
+def _is_whole(found: Any) -> bool:
+    if not isinstance(found, dict) or not isinstance(found.get("seconds"), dict):
+        return False
+    numbers = (found.get("rate"), found["seconds"].get("evaluate", 0))
+    plain = all(number is None or (isinstance(number, int | float) and number >= 0) for number in numbers)
+    return isinstance(found.get("kind"), str) and plain
 
 
 def _calibrated(store: Store) -> list[dict[str, Any]]:
     try:
-        return [measured for content in store.read_all(CALIBRATION).values() for measured in json.loads(content)]
-    except (ValueError, TypeError) as error:
+        found = [measured for content in store.read_all(CALIBRATION).values() for measured in json.loads(content)]
+        if not all(map(_is_whole, found)):
+            raise ValueError("it does not hold what was measured")
+        return found
+    except (ValueError, TypeError, RecursionError) as error:
         raise UserError(f"{CALIBRATION} among the runs is damaged ({error}): delete it") from error
 
 

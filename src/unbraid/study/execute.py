@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from unbraid import catalogue
-from unbraid.errors import UserError
+from unbraid.errors import UserError, of_the_disk
 from unbraid.study.plan import Job
 from unbraid.study.store import Store, open_store
 from unbraid.train.run import Busy, Plan, Run
@@ -81,7 +81,8 @@ def work(given: dict[str, Any], tell: Tell) -> dict[str, Any]:
         return {"status": "busy"}
     except Exception as error:
         reason = reason_of(error)
-        record_failure(store, job.name, reason, traceback.format_exc())
+        if not of_the_disk(error):  # the same command tries again when there is room
+            record_failure(store, job.name, reason, traceback.format_exc())
         return {"status": "failed", "reason": reason}
     return {"status": "finished", "seconds": time.monotonic() - begin}
 

@@ -77,11 +77,10 @@ class Results(Sequence[Result]):
     def where(self, **wanted: Any) -> Results:
         """The runs that have these values: label, data, seed, steps, or an argument."""
 
-        def has(result: Result, name: str, value: Any) -> bool:
-            known = vars(result) if name in ("label", "data", "seed", "steps") else result.arguments
-            return bool(known.get(name) == value)
-
-        return Results([r for r in self if all(has(r, name, value) for name, value in wanted.items())])
+        own = [(name, value) for name, value in wanted.items() if name in ("label", "data", "seed", "steps")]
+        given = [(name, value) for name, value in wanted.items() if (name, value) not in own]
+        found = [r for r in self if all(getattr(r, name) == value for name, value in own)]
+        return Results([r for r in found if all(r.arguments.get(name) == value for name, value in given)])
 
     def values(self, *path: str) -> Numbers:
         """One number of each run, by a path of keys: see Result.value."""

@@ -24,6 +24,7 @@ from unbraid.data.table import Table
 from unbraid.errors import UserError
 from unbraid.maths.schedule import falling
 from unbraid.methods.contract import Group, Method
+from unbraid.methods.requirements import require_likelihood
 from unbraid.train.checkpoint import load_state, load_weights, save_state, save_weights
 from unbraid.train.compiled import check_compiler, compiled
 from unbraid.train.history import History
@@ -79,6 +80,7 @@ def fit(
     where = usable_device(device)
     if compile and not method.solved:
         check_compiler(where)
+    require_likelihood(method, data.spec)
     draw(0)  # what cannot be drawn is refused before anything is written
     if start_from is not None:
         load_weights(method, _started(start_from, out).path)
@@ -140,8 +142,7 @@ def _created(out: str, plan: Plan, method: Method[Any], data: Table) -> Run:
                 f"{place} has changed since {run.path} was begun: choose another folder (--out), or remove that run"
             )
     if data.scaling is not None and not (run.path / SCALING).exists():
-        scaling = data.scaling
-        run.write_arrays(SCALING, mean=scaling.mean, spread=scaling.spread, names=np.array(scaling.names, dtype=str))
+        run.write_arrays(SCALING, **{name: np.array(value) for name, value in asdict(data.scaling).items()})
     if run.config["start"] != _digest(method):
         raise UserError(
             f"{run.path} began from other weights than this method has: build the method anew, "
@@ -195,6 +196,8 @@ def _train(
                 saved, saved_at = done, time.monotonic()
             if interrupted.is_set() and done < plan.steps:
                 raise KeyboardInterrupt(f"stopped at step {done} of {plan.steps}")
+    if start == plan.steps:  # it was stopped between the state of the last step and its history
+        write(run.path / "history.csv", history.csv())
     save_weights(method, run.path)
     run.finish()
 

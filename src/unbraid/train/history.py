@@ -53,5 +53,11 @@ def read(path: Path) -> list[dict[str, float]]:
     """The rows of a history.csv; a term that a window did not have is left out of its row."""
     if not path.exists():
         return []
-    with path.open(newline="") as file:
-        return [{name: float(value) for name, value in row.items() if value} for row in csv.DictReader(file)]
+    try:
+        with path.open(newline="") as file:
+            rows = [{name: float(value) for name, value in row.items() if value} for row in csv.DictReader(file)]
+    except (ValueError, TypeError, csv.Error) as error:
+        raise UserError(f"{path} is damaged ({' '.join(str(error).split())}): remove it") from error
+    if any("step" not in row or not all(map(math.isfinite, row.values())) for row in rows):
+        raise UserError(f"{path} is damaged (a row has no step, or a value that is not finite): remove it")
+    return rows

@@ -13,6 +13,7 @@ from typing import Any
 import torch
 
 from unbraid import catalogue, config
+from unbraid.data.counts import Counts
 from unbraid.data.features import Scaling
 from unbraid.data.table import Spec, Table
 from unbraid.errors import UserError
@@ -82,13 +83,18 @@ def load_method(
     run = Run(path)
     named = {"method": method, "encoder": encoder, "decoder": decoder}
     check_trust(run.plan, {name for name, given in named.items() if given is not None}, trust or run.trusted, run.path)
-    saved: dict[str, Any] = {n: tuple(v) if isinstance(v, list) else v for n, v in run.config["spec"].items()}
     entry = catalogue.method_entry(method or run.plan.method)
     own = {name: given for name, given in named.items() if name in NETWORKS and given is not None}
     try:
+        saved: dict[str, Any] = {n: tuple(v) if isinstance(v, list) else v for n, v in run.config["spec"].items()}
         loaded = built(entry, Spec(**saved), run.plan.arguments | own, run.plan.seed)
-    except TypeError as error:
-        raise UserError(f"{run.path} was made by another version of {run.plan.method}: {error}") from error
+    except UserError:
+        raise
+    except Exception as error:  # whatever a constructor does with values that it never had
+        reason = " ".join(str(error).split())[:200] or type(error).__name__
+        raise UserError(
+            f"{run.path} was made by another version of {run.plan.method}, or its run.json is damaged: {reason}"
+        ) from error
     loaded.arguments = run.plan.arguments
     load_weights(loaded, run.path)
     _warn_of_changes(run)
@@ -105,13 +111,16 @@ def load_table(run: Run, *, trust: bool = False) -> Table:
     return load_data(plan.data, **plan.data_arguments)
 
 
-def load_scaling(path: Path | str) -> Scaling | None:
+def load_scaling(path: Path | str) -> Scaling | Counts | None:
     """The scaling of the features that a run was trained on; None where it was trained on images."""
     run = Run(path)
     if not (run.path / SCALING).exists():
         return None
     arrays = run.arrays(SCALING)
-    return Scaling(arrays["mean"], arrays["spread"], tuple(map(str, arrays["names"])))
+    names = tuple(map(str, arrays["names"]))
+    if "library" in arrays:
+        return Counts(arrays["spread"], float(arrays["library"]), names)
+    return Scaling(arrays["mean"], arrays["spread"], names)
 
 
 _REMEDY = "look at it, and say trust=True (--trust on the command line) to import it"
@@ -123,7 +132,7 @@ def check_trust(plan: Plan, named: set[str], trust: bool, path: Path) -> None:
         return
     used = {"method": plan.method} | {name: plan.arguments[name] for name in NETWORKS if name in plan.arguments}
     for name, place in used.items():
-        if ":" in place and name not in named:
+        if ":" in str(place) and name not in named:
             raise UserError(
                 f"{path} was made with {place}, which is code of its own: name it, as in "
                 f"load_run(path, {name}={place!r}), or {_REMEDY}"

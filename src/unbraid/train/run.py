@@ -4,7 +4,8 @@ run.json              all resolved arguments, seed, package versions, commit
 state.pt              weights, optimisers and step, while training goes on and after
 history.csv           loss terms over time
 weights.safetensors   the trained weights
-scaling.npz           mean and standard deviation of each feature, and its name, where samples are features
+scaling.npz           mean and standard deviation of each feature, and its name, where samples are features; of counts
+                      the standard deviation of log(1 + count) and the median sum of a row
 codes.npz             codes and factors (represent.py); pictures.npz what the decoder drew
 scores.json           the metrics
 report.html           all of it, to look at
@@ -16,6 +17,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import math
 import os
 import platform
 import shlex
@@ -32,6 +34,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unbraid.catalogue import OBJECT
+from unbraid.data.io.formats import check_packed
 from unbraid.errors import UserError
 
 try:
@@ -44,6 +47,16 @@ OPTIONAL = {"start_from": None, "decay": 0.0}
 
 
 SCALING = "scaling.npz"
+KINDS: dict[str, tuple[type, ...]] = {  # of what stands in run.json, and in each score of scores.json
+    **dict.fromkeys(("method", "data"), (str,)),
+    **dict.fromkeys(("arguments", "data_arguments", "sampling", "spec", "versions", "sources"), (dict,)),
+    **dict.fromkeys(("steps", "batch", "seed"), (int,)),
+    **{"start_from": (str, type(None)), "decay": (int, float)},
+}
+SCORE: dict[str, tuple[type, ...]] = {
+    **{name: (int, float, type(None)) for name in ("value", "low", "high", "null")},
+    **{"parts": (dict,), "params": (dict,), "warnings": (list,)},
+}
 
 
 class Busy(UserError):
@@ -54,7 +67,7 @@ def write(path: Path, data: bytes) -> None:
     """Writes beside the place and moves: the file is whole, or as it was before."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        with temporary.open("wb") as file:
+        with open(temporary, "wb", opener=_itself) as file:  # Path.open takes no opener
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
@@ -64,6 +77,11 @@ def write(path: Path, data: bytes) -> None:
             temporary.unlink()
         reason = error.strerror or error
         raise UserError(f"cannot write {path}: {reason}; the files written before it are kept") from error
+
+
+def _itself(path: str, flags: int) -> int:
+    """Opens a file and not what a link of its name leads to: a stranger's folder may hold links to files of yours."""
+    return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0), 0o666)
 
 
 @dataclass(frozen=True)
@@ -92,7 +110,7 @@ class Plan:
     def places(self) -> list[str]:
         """Where code of a user's own lies: the method, the data set and networks that are named by their place."""
         networks = [self.arguments[name] for name in ("encoder", "decoder") if name in self.arguments]
-        return [place for place in (self.method, self.data, *networks) if ":" in place]
+        return [str(place) for place in (self.method, self.data, *networks) if ":" in str(place)]
 
     @property
     def command(self) -> str:
@@ -127,6 +145,8 @@ class Run:
         if not config.is_file():
             raise UserError(f"{self.path} is not a run: it has no run.json")
         self.config: dict[str, Any] = self._json("run.json")
+        if wrong := of_another_kind(self.config, KINDS):
+            raise UserError(f"{config} is not a run's description: '{wrong}' is {self.config[wrong]!r:.40}")
         try:
             known = [n for n in Plan.__dataclass_fields__ if n not in OPTIONAL or n in self.config]
             self.plan = Plan(**{name: self.config[name] for name in known})
@@ -150,7 +170,7 @@ class Run:
     def lock(self) -> Iterator[None]:
         """Only one process works on a run; the system lets go of the lock when the process ends, however it ends."""
         try:
-            file = (self.path / "lock").open("w")
+            file = open(self.path / "lock", "a", opener=_itself)  # noqa: SIM115
         except OSError as error:
             raise UserError(f"cannot write to {self.path}: {error.strerror}") from error
         with file:
@@ -159,6 +179,7 @@ class Run:
                     fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError as error:
                 raise Busy(f"another process is working on {self.path}") from error
+            _remove_torn(self.path)
             yield
 
     @property
@@ -173,6 +194,10 @@ class Run:
 
     def scores(self) -> dict[str, dict[str, Any]]:
         found: dict[str, dict[str, Any]] = self._json("scores.json") if (self.path / "scores.json").exists() else {}
+        for name, score in found.items():
+            if not isinstance(score, dict) or not SCORE.keys() <= score.keys() or of_another_kind(score, SCORE):
+                remedy = _remedy(self.path, "scores.json")
+                raise UserError(f"'{name[:40]}' in {self.path / 'scores.json'} is not a score: {remedy}")
         return found
 
     def _json(self, name: str) -> Any:
@@ -181,7 +206,7 @@ class Run:
             if not isinstance(found, dict):
                 raise ValueError(f"it holds {found!r:.20}")
             return found
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, RecursionError) as error:
             raise UserError(f"{self.path / name} cannot be read ({error}): {_remedy(self.path, name)}") from error
 
     def write_arrays(self, name: str, **arrays: NDArray[Any]) -> None:
@@ -200,6 +225,33 @@ class Run:
             raise UserError(f"{error}: {_remedy(self.path, name)}") from error
 
 
+def of_another_kind(content: dict[str, Any], kinds: dict[str, tuple[type, ...]]) -> str | None:
+    """The name of a value that is not of the kind it must be, or not finite; None where all are."""
+    for name, kind in kinds.items():
+        value = content.get(name)
+        if name in content and not (isinstance(value, kind) and (not isinstance(value, float) or math.isfinite(value))):
+            return name
+    return None
+
+
+def _remove_torn(folder: Path) -> None:
+    """Removes what processes that were killed have left of their writing."""
+    for path in folder.glob(".*"):
+        process = path.suffix.removeprefix(".")
+        if process.isdecimal() and not _is_running(int(process)):
+            path.unlink(missing_ok=True)
+
+
+def _is_running(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except (PermissionError, OverflowError):  # of another user; no number of a process
+        return True
+    return True
+
+
 def _remedy(path: Path, name: str) -> str:
     if name == "run.json":
         return "the run cannot be used; train it again, in another folder"
@@ -213,6 +265,8 @@ def read_arrays(path: Path) -> dict[str, NDArray[Any]]:
         if not hasattr(found, "files"):
             raise ValueError("it holds one bare array, not named ones")
         with found:
+            for member in found.zip.infolist():
+                check_packed(member.filename, member.compress_size, member.file_size)
             return {name: found[name] for name in found.files}
     except FileNotFoundError as error:
         raise UserError(f"there is no file {path}") from error
@@ -232,7 +286,9 @@ def commit() -> str | None:
     here = Path(__file__).parent
 
     def git(*words: str) -> str:
-        result = subprocess.run(["git", "-C", str(here), *words], capture_output=True, text=True, check=True)
+        result = subprocess.run(
+            ["git", "--no-optional-locks", "-C", str(here), *words], capture_output=True, text=True, check=True
+        )
         return result.stdout.strip()
 
     try:

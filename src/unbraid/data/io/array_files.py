@@ -18,7 +18,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unbraid.data.io.formats import RowsOnDisk, read_exactly, reading
+from unbraid.data.io.formats import RowsOnDisk, check_packed, read_exactly, reading
 from unbraid.data.io.paths import cache_folder
 from unbraid.data.table import Rows
 from unbraid.errors import UserError
@@ -119,6 +119,7 @@ def npz(path: Path, key: str | None = None) -> dict[str, StoredArray]:
         found = {}
         for name, member in members.items():
             if key in (None, name):
+                check_packed(f"'{name}' in {path}", member.compress_size, member.file_size)
                 with file.open(member) as stream:
                     found[name] = _stored(path, member, stream, member.file_size)
         return found
@@ -196,6 +197,8 @@ class H5Rows:
         if found.shape != shape or found.dtype != np.dtype(dtype):
             raise UserError(f"'{key}' in {path} is {found.dtype} {found.shape} instead of {dtype} {shape}")
         self._array, self._where = found, f"'{key}' in {path}"
+        with reading(self._where, "a readable array"):
+            check_packed(self._where, found.id.get_storage_size(), found.nbytes)
 
     def __call__(self, rows: Rows) -> NDArray[Any]:
         unique, back = np.unique(rows, return_inverse=True)

@@ -124,6 +124,8 @@ def gathered(file: Path, source: Source, names: list[str]) -> NDArray[Any]:
         for part in source.parts(names):
             yield _numbers(file, part, first).astype(kind, copy=False)
             first += len(part)
+        if first != source.rows:
+            raise UserError(f"{file} is corrupt: it has {first} rows and says that there are {source.rows}")
 
     if shape[0] * shape[1] * kind.itemsize > IN_MEMORY:
         chosen = hashlib.sha256("\n".join(names).encode()).hexdigest()[:8]

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import gzip
 import io
-import lzma
 import math
 import os
 import stat
 import struct
 import zipfile
-import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,7 +19,7 @@ from numpy.typing import NDArray
 
 from unbraid.errors import UserError
 
-UNPACKING = (zlib.error, lzma.LZMAError, zipfile.BadZipFile)
+LARGE, LARGEST_RATIO = 1 << 30, 500  # of files that are packed: more bytes than the first are suspect above the ratio
 CHUNK = 1 << 20  # bytes read at a time, so that a header cannot make us allocate what the file does not hold
 IDX_TYPES = {8: ">u1", 9: ">i1", 11: ">i2", 12: ">i4", 13: ">f4", 14: ">f8"}
 NORB_TYPES = {0x1E3D4C51: "<f4", 0x1E3D4C53: "<f8", 0x1E3D4C54: "<i4", 0x1E3D4C55: "<u1", 0x1E3D4C56: "<i2"}
@@ -39,8 +37,21 @@ def reading(path: Path | str, what: str) -> Iterator[None]:
         raise UserError(f"{path} does not exist; expected {what}") from error
     except PermissionError as error:
         raise UserError(f"{path} cannot be read: permission denied; expected {what}") from error
-    except (OSError, EOFError, ValueError, RuntimeError, struct.error, *UNPACKING) as error:
-        raise UserError(f"{path} is corrupt: expected {what} ({str(error) or type(error).__name__})") from error
+    except UserError:
+        raise
+    except MemoryError as error:
+        raise UserError(f"{path} needs more memory than there is: expected {what}") from error
+    except Exception as error:  # libraries may raise anything on a corrupt file
+        reason = " ".join(str(error).split()) or type(error).__name__
+        raise UserError(f"{path} is corrupt: expected {what} ({reason})") from error
+
+
+def check_packed(where: str, packed: int, unpacked: int) -> None:
+    """Refuses a file that unpacks to far more than data do, before it fills memory or disk."""
+    if unpacked > LARGE and unpacked > LARGEST_RATIO * packed:
+        raise UserError(
+            f"{where} would unpack {packed:,} bytes to {unpacked:,}: no data do that, do not trust this file"
+        )
 
 
 @contextmanager

@@ -18,6 +18,8 @@ from unbraid.data.split import Subset, hold_out
 class Table(Subset):
     """Features, each brought to mean 0.5 and standard deviation 0.1; the scaling is kept with the run.
 
+    Counts (`counts`) are not brought to anything: a method sees the logarithm of 1 + count.
+
     Args:
         path: csv, tsv, parquet, h5ad, npy or npz file
         label: column with the class
@@ -25,6 +27,7 @@ class Table(Subset):
         nuisances: columns with known nuisances, separated by commas
         ignore: columns to leave out, separated by commas
         id: column with the name of each sample
+        counts: the features are counts, for --likelihood negative_binomial
         test_rows: number of rows to hold out for codes and scores
         draw: seed of the rows that are held out
     """
@@ -41,12 +44,13 @@ class Table(Subset):
         nuisances: str | None = None,
         ignore: str | None = None,
         id: str | None = None,
+        counts: bool = False,
         test_rows: Count = 0,
         draw: Count = 0,
     ) -> None:
         arguments = self.arguments
         columns = Columns(label, column_names(factors), column_names(nuisances), column_names(ignore), id)
-        whole = feature_table(path, columns)
+        whole = feature_table(path, columns, counts)
         kept = hold_out(whole, count=test_rows, seed=draw) if test_rows else None
         super().__init__(whole, kept.chosen if isinstance(kept, Subset) else np.arange(len(whole)))
         self.name, self.arguments, self.by_content = Table.name, arguments, False

@@ -28,6 +28,7 @@ class TwoFolders(Table):
         factors: columns of the target's table with what else is known of each sample, separated by commas
         ignore: columns of tables to leave out, separated by commas
         id: column of both tables with the name of each sample
+        counts: the features of the tables are counts, for --likelihood negative_binomial
         test_rows: number of rows of each set to hold out for codes, scores and images
         draw: seed of the rows that are held out
     """
@@ -46,6 +47,7 @@ class TwoFolders(Table):
         factors: str | None = None,
         ignore: str | None = None,
         id: str | None = None,
+        counts: bool = False,
         test_rows: Count = 0,
         draw: Count = 0,
     ) -> None:
@@ -56,7 +58,9 @@ class TwoFolders(Table):
             first, second = ("features" if found else "images" for found in features)
             raise UserError(f"{target} holds {first} and {background} holds {second}: both must be of one kind")
         if all(features):
-            self.target, self.background = two_feature_tables(target, background, columns)
+            self.target, self.background = two_feature_tables(target, background, columns, counts)
+        elif counts:
+            raise UserError(f"counts are features of tables, and {target} holds images")
         elif columns.named:
             raise UserError(f"'{columns.named[0]}' is to be a column, and {target} holds images: they have no columns")
         else:

@@ -23,7 +23,7 @@ from unbraid.encode import BATCH, images
 from unbraid.maths import gaussian
 from unbraid.methods.contract import Method
 from unbraid.metrics.gaussian_total_correlation import gaussian_total_correlation
-from unbraid.nets.autoencoders import GAUSSIAN_SCALE, Decoder
+from unbraid.nets.autoencoders import GAUSSIAN_SCALE, Decoder, counts_nll
 
 ACTIVE = 0.01  # nats
 
@@ -65,19 +65,25 @@ def unsupervised_quantities(method: Method[Any], table: Table, rows: Rows, *, se
     return found | {f"total_correlation.{name}": _total_correlation(p, seed) for name, p in correlations.items() if p}
 
 
-def likelihood_of(method: Method[Any]) -> tuple[str, float]:
-    """The distribution of the pixels and its standard deviation: those of the decoder, which may have learnt it."""
+def likelihood_of(method: Method[Any]) -> tuple[str, float, Tensor | None]:
+    """The distribution of the pixels with its standard deviation or log theta, which the decoder may have learnt."""
     decoder, given = getattr(method, "decoder", None), method.arguments
     if isinstance(decoder, Decoder):
-        return decoder.likelihood, decoder.sigma
-    return given.get("likelihood", "bernoulli"), given.get("sigma", GAUSSIAN_SCALE)
+        return decoder.likelihood, decoder.sigma, decoder.log_theta
+    return given.get("likelihood", "bernoulli"), given.get("sigma", GAUSSIAN_SCALE), None
 
 
-def image_nll(picture: Tensor, x: Tensor, likelihood: str, sigma: float = GAUSSIAN_SCALE) -> Tensor:
+def image_nll(
+    picture: Tensor, x: Tensor, likelihood: str, sigma: float = GAUSSIAN_SCALE, log_theta: Tensor | None = None
+) -> Tensor:
     """-log p(x|z) in nats, summed over the image, from the expected image. [b, c, h, w] -> [b]
 
-    A Bernoulli's logit is limited to 16.6, above which 1 - p is not a float32 any more.
+    A Bernoulli's logit is limited to 16.6, above which 1 - p is not a float32 any more. Of counts, picture and x are
+    log(1 + count), and only the shares of the expected counts in their sum matter.
     """
+    if log_theta is not None:
+        expected = torch.expm1(picture.flatten(1)).clamp(min=torch.finfo(torch.float32).tiny)
+        return counts_nll((expected / expected.sum(1, keepdim=True)).log(), x, log_theta)
     if likelihood == "bernoulli":
         picture = picture.clamp(torch.finfo(torch.float32).tiny, 1 - 2.0**-24)
         return F.binary_cross_entropy(picture, x, reduction="none").flatten(1).sum(1)

@@ -1,0 +1,90 @@
+"""The table of what was survived: each script adds its rows to build/torture.json, and the page is written from it."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import platform
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+KEPT = ROOT / "build" / "torture.json"
+PAGE = ROOT / "docs" / "reliability.md"
+BEGIN, END = "<!-- table -->", "<!-- end of table -->"
+
+
+@dataclass(frozen=True)
+class Row:
+    """A line of the table."""
+
+    script: str  # that measured it
+    what: str  # was done
+    count: int
+    survived: int
+    said: str  # more numbers, in words
+    seconds: float
+
+    @property
+    def good(self) -> bool:
+        return self.survived == self.count
+
+
+def keep(rows: list[Row], path: Path = KEPT) -> None:
+    """Replaces the rows of the same name, and prints them."""
+    names = {(row.script, row.what) for row in rows}
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.with_suffix(".lock").open("w") as lock:  # two scripts run side by side
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        found = [row for row in kept(path) if (row.script, row.what) not in names] + rows
+        path.write_text(json.dumps([asdict(row) for row in found], indent=1))
+    for row in rows:
+        print(f"{row.what}: {row.survived:,} of {row.count:,} survived; {row.said}; {row.seconds:.0f} s", flush=True)
+
+
+def kept(path: Path = KEPT) -> list[Row]:
+    return [Row(**row) for row in json.loads(path.read_text())] if path.exists() else []
+
+
+def markdown(rows: list[Row]) -> str:
+    lines = ["| what | times | survived | more | seconds | command |", "|---|--:|--:|---|--:|---|"]
+    lines += [
+        f"| {row.what} | {row.count:,} | {row.survived:,} | {row.said} | {row.seconds:.0f} "
+        f"| `python -m torture.{row.script}` |"
+        for row in rows
+    ]
+    return "\n".join(lines)
+
+
+def write_page(rows: list[Row], page: Path = PAGE) -> None:
+    """Puts the table and the machine into the page."""
+    before, rest = page.read_text().split(BEGIN)
+    after = rest.split(END)[1]
+    page.write_text(f"{before}{BEGIN}\n{markdown(rows)}\n\n{machine()}\n{END}{after}")
+
+
+def machine() -> str:
+    import numpy
+    import torch
+
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+    return (
+        f"Measured on {time.strftime('%d %B %Y')}: {os.cpu_count()} cores ({platform.machine()}), {memory:.0f} GB of "
+        f"memory, {platform.system()}, Python {platform.python_version()}, torch {torch.__version__}, "
+        f"numpy {numpy.__version__}."
+    )
+
+
+class Watch:
+    seconds = 0.0
+
+
+@contextmanager
+def timed() -> Iterator[Watch]:
+    watch, begin = Watch(), time.monotonic()
+    yield watch
+    watch.seconds = time.monotonic() - begin
