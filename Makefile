@@ -3,7 +3,8 @@ BIN := .venv/bin
 DEPENDENCIES ?= pinned# or: newest, lowest
 QUIETLY := --quiet --disable-pip-version-check
 
-.PHONY: help install demo check test test-all docs docs-serve tutorials explorers package bench torture clean
+.PHONY: help install demo check test test-all docs docs-serve tutorials method-pages explorers package bench torture \
+	clean
 
 help: ## what each target does
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "make %-12s%s\n", $$1, $$2 }'
@@ -44,6 +45,9 @@ docs: install ## the documentation, as pages in build/site
 
 tutorials: install ## run the tutorials, slow parts too, and keep in the pages what they print and draw
 	$(BIN)/python -m docs.run_pages
+
+method-pages: install ## run the small run of each method's page where it is missing, and keep its scores and picture: an hour
+	$(BIN)/python -m docs.method_pages
 
 explorers: install ## train the models of the live explorers where they are missing, and write their pages: half an hour
 	$(BIN)/python -m docs.make_explorers
