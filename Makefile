@@ -7,7 +7,7 @@ QUIETLY := --quiet --disable-pip-version-check
 	clean
 
 help: ## what each target does
-	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "make %-12s%s\n", $$1, $$2 }'
+	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "make %-14s%s\n", $$1, $$2 }'
 
 install: .venv/installed ## unbraid and its tools in .venv (DEPENDENCIES=pinned, newest or lowest)
 
@@ -64,7 +64,7 @@ package: ## sdist and wheel in dist/, each checked, installed into an empty envi
 	for archive in dist/*.whl dist/*.tar.gz; do sh tests/smoke.sh $$archive || exit 1; done
 
 bench: install ## speed against other code, one table a script; stop everything else first
-	for script in train study metrics transform explorer intervention image_layers compile; do $(BIN)/python benchmarks/$$script.py || exit 1; done
+	for script in train study metrics transform explorer intervention image_layers compile costs; do $(BIN)/python benchmarks/$$script.py || exit 1; done
 
 torture: install ## kills, faults, damaged files, odd numbers and load, an hour at most; the table goes to docs/reliability.md
 	$(BIN)/python -m torture
