@@ -8,9 +8,11 @@ import shutil
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from PIL import Image
 
+from tests.data.test_table_files import h5ad
 from unbraid.cli import main
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -83,6 +85,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (place / name).write_text(
             "\n".join(["patient,site,a,b,c,d", *(f"p{i},{i},{row}" for i, row in enumerate(rows))])
         )
+    counted = pd.DataFrame({"who": [f"c{i}" for i in range(60)], "site": 0, "batch": "x", "kind": "a"})
+    for name in ("treated.h5ad", "untreated.h5ad"):
+        h5ad(place / name, rng.poisson(5, (60, 4)), counted, list("abcd"))
     cells = [f"c{i},{i % 3},{i % 2},{i % 5},{row}" for i, row in enumerate(rows)]
     (place / "cells.csv").write_text("\n".join(["cell,type,batch,plate,a,b,c,d", *cells]))
     codes = [f"{i % 3},{i % 4},{i % 3}.1,{i % 4}.2" for i in range(100)]

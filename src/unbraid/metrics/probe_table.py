@@ -127,7 +127,7 @@ def _chance(labels: Ints) -> float:
 
 
 def _between(codes: Floats, labels: Any) -> float:
-    codes = codes / max(1.0, np.abs(codes).max() / 1e100)  # so that they can be squared
+    codes = codes / max(1.0, float(np.abs(codes).max()) / 1e100)  # so that they can be squared
     units = codes / np.maximum(np.linalg.norm(codes, axis=1, keepdims=True), 1e-12)
     units = units - units.mean(0)
     classes = [units[labels == label] for label in np.unique(labels)]
