@@ -64,7 +64,7 @@ package: ## sdist and wheel in dist/, each checked, installed into an empty envi
 	for archive in dist/*.whl dist/*.tar.gz; do sh tests/smoke.sh $$archive || exit 1; done
 
 bench: install ## speed against other code, one table a script; stop everything else first
-	for script in train study metrics transform explorer intervention image_layers compile costs; do $(BIN)/python benchmarks/$$script.py || exit 1; done
+	for script in train study metrics transform explorer intervention image_layers compile; do $(BIN)/python benchmarks/$$script.py || exit 1; done
 
 torture: install ## kills, faults, damaged files, odd numbers and load, an hour at most; the table goes to docs/reliability.md
 	$(BIN)/python -m torture

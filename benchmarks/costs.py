@@ -1,20 +1,23 @@
-"""What things cost here, and how that grows: `python benchmarks/costs.py [--picture docs/pictures/costs.png]`.
+"""What things cost here, and how that grows: `python benchmarks/costs.py [--page docs/speed.md]`.
 
-Prints the tables of docs/speed.md and draws its picture. Processor seconds on one thread unless a row says otherwise.
-Variants take turns and the fastest of their rounds counts, so that what else the machine does matters little; stop it
-all the same.
+Prints tables; with --page they are put into that page, between its marks, and the picture beside it is drawn. Processor
+seconds on one thread unless a row says otherwise. Variants take turns and the fastest of their rounds counts, so that
+what else the machine does matters little; stop it all the same.
 """
 
 from __future__ import annotations
 
 import argparse
+import io
 import os
 import platform
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
+from contextlib import redirect_stdout
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -31,6 +34,7 @@ from unbraid.study.run import Resources, run_jobs
 from unbraid.train.fit import Trainer
 
 ROUNDS, STEPS = 5, 4
+BEGIN, END = "<!-- measured -->", "<!-- end -->"
 Points = list[tuple[float, float]]
 
 
@@ -114,9 +118,9 @@ def latents() -> dict[str, Points]:
     return curves
 
 
-def metrics(sizes: Iterable[int]) -> dict[str, Points]:
+def metrics(sizes: Sequence[int]) -> dict[str, Points]:
     print("\nScores of ten latents against the five factors of dSprites, with intervals and chance levels: seconds.\n")
-    sizes, curves = list(sizes), {}
+    curves = {}
     print(f"| metric | {' | '.join(f'{n:,}' for n in sizes)} |\n|---|{'---:|' * len(sizes)}")
     for name in DEFAULT:
         found = [processor_seconds(lambda n=n, m=name: score(*world(n), metrics=[m], jobs=1)) for n in sizes]  # type: ignore[misc]
@@ -187,30 +191,36 @@ def draw(curves: dict[str, dict[str, Points]], path: str) -> None:
     figure.savefig(path, dpi=130)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--picture", help="draw how costs grow to this file")
-    parser.add_argument("--sizes", default="1000,3000,10000", help="numbers of codes to score")
-    arguments = parser.parse_args()
-    machine.prepare_memory()
-    torch.set_num_threads(1)
-    sizes = [int(size) for size in arguments.sizes.split(",")]
+def measure(sizes: Sequence[int]) -> dict[str, dict[str, Points]]:
+    """Prints all tables; gives the curves."""
     versions = f"torch {torch.__version__.partition('+')[0]}, numpy {np.__version__}"
-    print(f"{platform.machine()}, {os.cpu_count()} cores, {versions}\n")
+    print(f"{platform.machine()}, {os.cpu_count()} cores, no GPU, {versions}.\n")
     pixels, of_latents = training(), latents()
     scores, of_workers = metrics(sizes), workers()
     others()
     strongest = sorted(scores, key=lambda name: -scores[name][-1][1])[:5]
-    if arguments.picture:
-        draw(
-            {
-                "side of an image in pixels: ms of a step, width 16": {"beta_vae": pixels},
-                "latents: ms of a step, 32x32": of_latents,
-                "codes: seconds of a score": {name: scores[name] for name in strongest},
-                "workers on two cores: seconds of 8 runs": {"": of_workers},
-            },
-            arguments.picture,
-        )
+    return {
+        "side of an image in pixels: ms of a step, width 16": {"beta_vae": pixels},
+        "latents: ms of a step, 32x32": of_latents,
+        "codes: seconds of a score": {name: scores[name] for name in strongest},
+        "workers: seconds of 8 runs": {"": of_workers},
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--page", type=Path, help="put the tables into this page, and draw its picture")
+    parser.add_argument("--sizes", default="1000,3000,10000", help="numbers of codes to score")
+    arguments = parser.parse_args()
+    machine.prepare_memory()
+    torch.set_num_threads(1)
+    printed = io.StringIO()
+    with redirect_stdout(printed if arguments.page else sys.stdout):
+        curves = measure([int(size) for size in arguments.sizes.split(",")])
+    if arguments.page:
+        before, _, rest = arguments.page.read_text().partition(BEGIN)
+        arguments.page.write_text(f"{before}{BEGIN}\n{printed.getvalue()}{END}{rest.partition(END)[2]}")
+        draw(curves, str(arguments.page.parent / "pictures" / "costs.png"))
 
 
 if __name__ == "__main__":

@@ -76,7 +76,9 @@ def dci(
         found = _fitted(predictor, arrays.codes, column, rows, trees=trees, rounds=rounds, depth=depth, seed=seeds[k])
         return _shares(found[0], arrays.units, copies), found[1], found[2]
 
-    fitted = parallel(fit, range(len(arrays.factors)), jobs)
+    order = sorted(range(len(arrays.factors)), key=lambda k: -arrays.factors[k].size)  # the longest work first
+    found = dict(zip(order, parallel(fit, order, jobs), strict=True))
+    fitted = [found[k] for k in range(len(order))]
     importance = np.stack([one for one, _, _ in fitted], 1)  # [units, k]
     params: dict[str, Any] = {"predictor": predictor, "train": len(rows[0])}
     params |= {"trees": trees} if predictor in ("trees", "forest") else {}
@@ -175,7 +177,10 @@ def _fitted(
 def _boosted(
     codes: Floats, column: Column, rows: tuple[Ints, Ints], rounds: int, seed: int
 ) -> tuple[Floats, float, float]:
-    """The same by LightGBM with the trees of scikit-learn's gradient boosting; importance is the total gain."""
+    """The same by LightGBM with the trees of scikit-learn's gradient boosting; importance is the total gain.
+
+    Data sets are given the settings too: one without them makes LightGBM use all cores in every thread.
+    """
     import lightgbm
 
     train, test = rows
@@ -187,11 +192,11 @@ def _boosted(
     if not column.continuous and len(seen) == 2:
         objective, metric_name = "binary", "binary_error"
     shape = {"num_class": len(seen)} if objective == "multiclass" else {}
-    data = lightgbm.Dataset(codes[train], labels[train])
+    data = lightgbm.Dataset(codes[train], labels[train], params=BOOSTING)
     settings = BOOSTING | shape | {"objective": objective, "metric": metric_name, "seed": seed}
     booster = lightgbm.Booster(settings, data)
     if len(test):
-        booster.add_valid(data.create_valid(codes[test], labels[test]), "test")
+        booster.add_valid(data.create_valid(codes[test], labels[test], params=BOOSTING), "test")
     for _ in range(rounds):
         booster.update()
     on_train = booster.eval_train()[0][2]
