@@ -1,7 +1,7 @@
 """Hooks of the site's build.
 
-Formulae become MathML, which browsers draw themselves; pages of methods get the table of their arguments; the changelog
-is included; links to files that are not part of the site become text.
+Formulae become MathML, which browsers draw themselves; pages of methods and metrics get the table of their arguments;
+the changelog is included; links to files that are not part of the site become text.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from unbraid.config import Argument
 OUTSIDE = re.compile(r"\[([^\]]+)\]\((?:\.\./)+(?:[A-Z]+\.md|(?:examples|src|tests|benchmarks|experiments)/[^)]*)\)")
 FORMULA = re.compile(r'<(span|div) class="arithmatex">\\([(\[])(.*?)\\[)\]]</\1>', re.DOTALL)
 FUNCTION = re.compile(r"<mi>log</mi>(?=<mi>)")  # the converter leaves no space between a function and a letter
-ARGUMENTS = "<!-- arguments -->"  # where a page of a method has its table
+ARGUMENTS = "<!-- arguments -->"  # where a page of a method has its table,
+OF_METRIC = "<!-- arguments of the metric -->"  # and where a page of a metric has it
 BASELINE = "vae"  # arguments that a method shares with it are folded away,
 FEWEST = 3  # where there are so many
 
@@ -30,6 +31,8 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
         markdown = (Path(config["config_file_path"]).parent / "CHANGELOG.md").read_text().replace("](docs/", "](")
     if ARGUMENTS in markdown:
         markdown = markdown.replace(ARGUMENTS, arguments(Path(page.file.src_uri).stem))
+    if OF_METRIC in markdown:
+        markdown = markdown.replace(OF_METRIC, arguments_of_metric(Path(page.file.src_uri).stem))
     return OUTSIDE.sub(r"\1", markdown)  # files of the repository that the site does not have
 
 
@@ -60,6 +63,11 @@ def arguments(method: str) -> str:
     return text
 
 
+def arguments_of_metric(metric: str) -> str:
+    listed = catalogue.find("metrics", metric).arguments
+    return _table(listed) if listed else "It has none.\n"
+
+
 def _table(listed: Iterable[Argument]) -> str:
     rows = [f"| `{a.name}` | {_default(a)} | {_meaning(a)} |\n" for a in listed]
     return "| argument | default | meaning |\n|---|---|---|\n" + "".join(rows)
@@ -67,7 +75,7 @@ def _table(listed: Iterable[Argument]) -> str:
 
 def _default(argument: Argument) -> str:
     value = argument.default
-    if argument.required or value is None:
+    if argument.required or value in (None, ()):
         return "required" if argument.required else "none"
     if isinstance(value, bool):
         return "yes" if value else "no"

@@ -7,7 +7,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from docs.site_metrics import PLACE, arguments
+from docs.site_hooks import OF_METRIC, arguments_of_metric
 from latex2mathml.converter import convert
 
 from unbraid import catalogue
@@ -42,7 +42,7 @@ def test_the_sections_of_a_page_are_there_in_order(name: str) -> None:
     assert body["Definition"].startswith("$$\n"), "the formula"
     assert re.search(r"^- .*\$", body["Definition"], re.MULTILINE), "the symbols"
     assert body["Known failures"].startswith("- ")
-    assert body["Arguments"] == PLACE
+    assert body["Arguments"] == OF_METRIC
     assert "better" in body["Range and direction"] or "means more" in body["Range and direction"]
 
 
@@ -56,7 +56,7 @@ def test_formulae_are_set_without_a_rest_of_tex(name: str) -> None:
 
 
 def test_every_argument_is_in_the_table(name: str) -> None:
-    text = arguments(name)
+    text = arguments_of_metric(name)
     for argument in catalogue.find("metrics", name).arguments:
         ((default, meaning),) = re.findall(rf"^\| `{argument.name}` \| (.+?) \| (.+) \|$", text, re.MULTILINE)
         assert default
