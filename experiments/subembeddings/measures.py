@@ -18,7 +18,7 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 from numpy.typing import NDArray
-from torch import nn
+from torch import Tensor
 
 from unbraid.codes import Codes
 from unbraid.data.table import Product
@@ -87,28 +87,24 @@ def usual(learned: Floats, labels: Labels, test: Floats, sizes: list[int]) -> La
         test: codes, [n, d]
         sizes: number of classes of each task
     """
-    x, y = torch.as_tensor(learned, dtype=torch.float32), torch.as_tensor(labels)
-    length = x.square().sum(1).mean().sqrt().clamp(min=1e-12)
-    generator = torch.Generator().manual_seed(0)
-    layer = nn.Linear(x.shape[1], sum(sizes))
-    nn.init.zeros_(layer.weight)
-    nn.init.zeros_(layer.bias)
+    length = max(float(np.square(learned).sum(1).mean() ** 0.5), 1e-12)
+
+    def seen(codes: Floats) -> Tensor:
+        return torch.cat([torch.as_tensor(codes, dtype=torch.float32) / length, torch.ones(len(codes), 1)], 1)
+
+    x, generator = seen(learned), torch.Generator().manual_seed(0)
+    y = torch.cat([F.one_hot(torch.as_tensor(one), size) for one, size in zip(labels.T, sizes, strict=True)], 1)
+    weight, velocity = torch.zeros(2, x.shape[1], y.shape[1])
     batch = min(BATCH, len(x))
-    steps = EPOCHS * (len(x) // batch)
-    optimiser = torch.optim.SGD(layer.parameters(), RATE, MOMENTUM)
-    fall = torch.optim.lr_scheduler.LambdaLR(optimiser, lambda step: (1 + math.cos(math.pi * step / steps)) / 2)
-    for _ in range(EPOCHS):
-        order = torch.randperm(len(x), generator=generator)
-        for rows in order[: len(x) // batch * batch].view(-1, batch):
-            logits = layer(x[rows] / length).split(sizes, 1)
-            loss = torch.stack([F.cross_entropy(one, y[rows, task]) for task, one in enumerate(logits)]).sum()
-            optimiser.zero_grad()
-            loss.backward()  # type: ignore[no-untyped-call]
-            optimiser.step()
-            fall.step()
-    with torch.no_grad():
-        logits = layer(torch.as_tensor(test, dtype=torch.float32) / length).split(sizes, 1)
-    return torch.stack([one.argmax(1) for one in logits], 1).numpy()
+    orders = (torch.randperm(len(x), generator=generator) for _ in range(EPOCHS))
+    batches = [rows for order in orders for rows in order[: len(x) // batch * batch].view(-1, batch)]
+    for step, rows in enumerate(batches):
+        predicted = torch.cat([one.softmax(1) for one in (x[rows] @ weight).split(sizes, 1)], 1)
+        velocity = (
+            MOMENTUM * velocity + x[rows].T @ (predicted - y[rows]) / batch
+        )  # the gradient of the cross-entropies
+        weight -= RATE * (1 + math.cos(math.pi * step / len(batches))) / 2 * velocity
+    return torch.stack([one.argmax(1) for one in (seen(test) @ weight).split(sizes, 1)], 1).numpy()
 
 
 def diagonal_share(right: NDArray[np.bool_], rng: np.random.Generator) -> float:

@@ -66,6 +66,7 @@ def _most_labels(table: pd.DataFrame) -> str:
 
 def study_claims(table: pd.DataFrame, notes: Mapping[str, str]) -> list[Claim]:
     """Claims 001-1 to 001-7 from the table of runs."""
+    table = table.astype({"data": object, "objective": object})  # pandas groups by them faster than by its strings
     asked = [
         _total_correlation(table, "sampled", "falls", -1),
         _total_correlation(table, "mean", "rises", 1),
@@ -112,8 +113,8 @@ def _agreement(table: pd.DataFrame) -> Asked:
     strong = {("factor_vae_score", "beta_vae_score"), ("dci", "mig")}
 
     def correlations(t: pd.DataFrame) -> dict[tuple[str, str], float]:
-        parts = [part for _, part in t.groupby("data")]
-        return {p: _mean([analyse.spearman(part[p[0]], part[p[1]]) for part in parts]) for p in pairs}
+        found = np.stack([analyse.agreement(part, METRICS).to_numpy() for _, part in t.groupby("data")])
+        return {(a, b): _mean(list(found[:, METRICS.index(a), METRICS.index(b)])) for a, b in pairs}
 
     def lead(t: pd.DataFrame) -> float:
         rho = correlations(t)
@@ -143,11 +144,13 @@ def _agreement(table: pd.DataFrame) -> Asked:
 def _explained(table: pd.DataFrame) -> Asked:
     ways = {"objective": ["objective"], "setting": ["objective", "strength"]}
 
-    def shares(t: pd.DataFrame, way: str, beyond: bool = True) -> list[float]:
-        number = analyse.explained_beyond_chance if beyond else analyse.explained
-        return [number(part, m, ways[way]) for _, part in t.groupby("data") for m in METRICS]
+    def shares(t: pd.DataFrame, way: str) -> list[float]:
+        parts = [part for _, part in t.groupby("data")]
+        return [v for part in parts for v in analyse.shares_beyond_chance(part, METRICS, ways[way])]
 
-    objective, setting = (shares(table, way, beyond=False) for way in ways)
+    objective, setting = (
+        [analyse.explained(part, m, by) for _, part in table.groupby("data") for m in METRICS] for by in ways.values()
+    )
     return (
         "001-3",
         "the objective explains 1-89 % of a score's variance, with strength 4-93 %; the rest is the seed",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Sequence
 from itertools import product
 from pathlib import Path
@@ -52,12 +51,6 @@ def verdicts(table: pd.DataFrame) -> dict[str, Claim]:
     return {claim.id: claim for claim in unsupervised.study_claims(table, {})}
 
 
-def test_claims_are_shown_where_they_hold() -> None:
-    found = verdicts(runs(setting=1.0, noise=1.0))
-    for name in ("001-1 (sampled)", "001-1 (mean)", "001-2", "001-3", "001-4", "001-5", "001-7"):
-        assert found[name].verdict == "shown", found[name]
-
-
 def test_claims_are_not_shown_where_they_do_not_hold() -> None:
     found = verdicts(runs(setting=3.0, noise=0.01, trend=-1.0))
     assert found["001-1 (sampled)"].verdict == "not shown"
@@ -93,17 +86,12 @@ def test_a_choice_transfers_less_and_less() -> None:
     assert verdicts(table)["001-6 (other data)"].verdict == "shown"
 
 
-def test_the_rules_have_power_at_the_sizes_of_the_study() -> None:
+def test_claims_are_shown_where_they_hold_at_the_sizes_of_the_study() -> None:
     """Scores of which settings decide about half of the variance, as in the study's tables: shown in four of five."""
-    draws = 5
-    passed = Counter(
-        claim.id
-        for seed in range(draws)
-        for claim in verdicts(runs(setting=1.0, noise=1.0, seed=seed)).values()
-        if claim.verdict == "shown"
-    )
+    draws = [verdicts(runs(setting=1.0, noise=1.0, seed=seed)) for seed in range(5)]
     for name in ("001-1 (sampled)", "001-1 (mean)", "001-2", "001-3", "001-4", "001-5", "001-7"):
-        assert passed[name] >= 0.8 * draws, passed
+        assert draws[0][name].verdict == "shown", draws[0][name]
+        assert sum(found[name].verdict == "shown" for found in draws) >= 4, name
 
 
 def test_the_theorem_is_shown_by_numbers() -> None:

@@ -150,8 +150,16 @@ def explained(table: pd.DataFrame, score: str, by: Sequence[str]) -> float:
 
 def explained_beyond_chance(table: pd.DataFrame, score: str, by: Sequence[str]) -> float:
     """The same less what as many groups explain by chance: the adjusted share (Wherry 1931)."""
-    values = table[score].to_numpy(float)
+    return float(shares_beyond_chance(table, [score], by)[0])
+
+
+def shares_beyond_chance(table: pd.DataFrame, scores: Sequence[str], by: Sequence[str]) -> Matrix:
+    """`explained_beyond_chance` for many scores."""
     groups = table.groupby(list(by), dropna=False).ngroup().to_numpy()
+    return np.array([_beyond_chance(table[score].to_numpy(float), groups) for score in scores])
+
+
+def _beyond_chance(values: Matrix, groups: NDArray[Any]) -> float:
     n, count = int(np.isfinite(values).sum()), len(np.unique(groups[np.isfinite(values)]))
     return 1 - (1 - _share(values, groups)) * (n - 1) / (n - count) if n > count else float("nan")
 
@@ -189,8 +197,9 @@ def spread(table: pd.DataFrame, score: str, by: Sequence[str]) -> pd.DataFrame:
 
 def overlaps(table: pd.DataFrame, score: str) -> float:
     """The share of pairs of objectives whose 10-90 % ranges of a score overlap."""
-    ranges = spread(table, score, ["objective"])
-    low, high = ranges["10 %"].to_numpy(), ranges["90 %"].to_numpy()
+    values = table[score].to_numpy(float)
+    parts = [values[rows][~np.isnan(values[rows])] for rows in table.groupby("objective").indices.values()]
+    low, high = np.array([np.quantile(part, [0.1, 0.9]) if len(part) else [np.nan] * 2 for part in parts]).T
     pairs = [(i, j) for i in range(len(low)) for j in range(i)]
     return float(np.mean([low[i] <= high[j] and low[j] <= high[i] for i, j in pairs])) if pairs else float("nan")
 
@@ -200,13 +209,16 @@ def seed_beats_strength(table: pd.DataFrame, score: str) -> float:
 
     Over all pairs of one run of the setting with the highest mean and one run of another setting of the objective.
     """
-    wins: list[bool] = []
-    for _, part in table.groupby("objective"):
-        means = part.groupby("strength")[score].mean()
-        best = part.loc[part["strength"] == means.idxmax(), score]
-        rest = part.loc[part["strength"] != means.idxmax(), score]
-        wins += [bool(other > good) for good, other in product(best, rest)]
-    return float(np.mean(wins)) if wins else float("nan")
+    values, strength = table[score].to_numpy(float), table["strength"].to_numpy()
+    means = table.groupby(["objective", "strength"])[score].transform("mean").to_numpy(float)
+    wins, pairs = 0, 0
+    for rows in table.groupby("objective").indices.values():
+        if np.isnan(means[rows]).all():
+            continue
+        is_best = strength[rows] == strength[rows[np.nanargmax(means[rows])]]
+        beaten = values[rows[~is_best]] > values[rows[is_best]][:, None]
+        wins, pairs = wins + int(beaten.sum()), pairs + beaten.size
+    return wins / pairs if pairs else float("nan")
 
 
 def transfer(table: pd.DataFrame, scores: Sequence[str], *, other_data: bool, other_score: bool) -> float:

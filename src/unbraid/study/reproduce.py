@@ -14,6 +14,7 @@ import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -65,6 +66,13 @@ class Results(Sequence[Result]):
     def __init__(self, results: Sequence[Result]) -> None:
         self._results = sorted(results, key=lambda result: result.seed)
 
+    @cached_property
+    def _by_label(self) -> dict[str, list[Result]]:
+        found: dict[str, list[Result]] = {}
+        for result in self:
+            found.setdefault(result.label, []).append(result)
+        return found
+
     def __len__(self) -> int:
         return len(self._results)
 
@@ -76,11 +84,13 @@ class Results(Sequence[Result]):
 
     def where(self, **wanted: Any) -> Results:
         """The runs that have these values: label, data, seed, steps, or an argument."""
-
-        own = [(name, value) for name, value in wanted.items() if name in ("label", "data", "seed", "steps")]
-        given = [(name, value) for name, value in wanted.items() if (name, value) not in own]
-        found = [r for r in self if all(getattr(r, name) == value for name, value in own)]
-        return Results([r for r in found if all(r.arguments.get(name) == value for name, value in given)])
+        found = self._by_label.get(wanted.pop("label"), []) if "label" in wanted else self._results
+        for name, value in wanted.items():
+            if name in ("data", "seed", "steps"):
+                found = [result for result in found if getattr(result, name) == value]
+            else:
+                found = [result for result in found if result.arguments.get(name) == value]
+        return Results(found)
 
     def values(self, *path: str) -> Numbers:
         """One number of each run, by a path of keys: see Result.value."""
