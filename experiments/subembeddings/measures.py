@@ -102,7 +102,7 @@ def usual(learned: Floats, labels: Labels, test: Floats, sizes: list[int]) -> La
         predicted = torch.cat([one.softmax(1) for one in (x[rows] @ weight).split(sizes, 1)], 1)
         velocity = (
             MOMENTUM * velocity + x[rows].T @ (predicted - y[rows]) / batch
-        )  # the gradient of the cross-entropies
+        )  # cross-entropies' gradient
         weight -= RATE * (1 + math.cos(math.pi * step / len(batches))) / 2 * velocity
     return torch.stack([one.argmax(1) for one in (seen(test) @ weight).split(sizes, 1)], 1).numpy()
 

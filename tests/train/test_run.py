@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+import multiprocessing
 import os
 import pickle
+import resource
 import signal
-import subprocess
 import sys
 import time
 from dataclasses import replace
@@ -20,6 +21,7 @@ import torch
 
 from tests.toys import Squares
 from unbraid import build, load_run
+from unbraid.cli import main
 from unbraid.data.sets.dsprites import DSprites
 from unbraid.errors import UserError
 from unbraid.methods.vae import VAE
@@ -33,25 +35,41 @@ COMMAND = ["run", "vae", "--size=16", "--width=4", "--batch=32", "--threads=1", 
 COMMAND += ["--decay=1"]  # so that the learning rate is another at every step, wherever a run is killed
 
 
-class Process(subprocess.Popen[str]):
+SERVER = multiprocessing.get_context("forkserver")  # it imports once what each process would for seconds
+PRELOADED = ("torch._dynamo", "unbraid.cli.run", "unbraid.evaluate", "unbraid.data.sets.dsprites", "unbraid.methods.vae")
+SERVER.set_forkserver_preload(list(PRELOADED))
+
+
+def command_line(words: list[str], errors: Path, limit: int | None) -> None:
+    with errors.open("w") as file:
+        os.dup2(file.fileno(), 2)
+    if limit:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+    sys.exit(main(words))
+
+
+class Process:
     """The command line as a process of its own; `end()` waits and gives exit code and error output."""
 
     def __init__(self, out: Path, *more: str, limit: int | None = None) -> None:
         words = [*COMMAND, "--steps", str(STEPS), "--out", str(out), *more]
-        program = f"import sys; from unbraid.cli import main; sys.exit(main({words!r}))"
-        if limit:
-            program = f"import resource; resource.setrlimit(resource.RLIMIT_FSIZE, ({limit}, {limit})); " + program
-        super().__init__([sys.executable, "-c", program], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        self.errors = out / "errors.txt"
+        self.process = SERVER.Process(target=command_line, args=(words, self.errors, limit))
+        self.process.start()
 
-    def end(self) -> tuple[int, str]:
-        errors = self.communicate(timeout=300)[1]
-        return self.returncode, errors
+    def send(self, number: signal.Signals) -> None:
+        assert self.process.pid is not None
+        os.kill(self.process.pid, number)
+
+    def end(self) -> tuple[int | None, str]:
+        self.process.join(300)
+        return self.process.exitcode, self.errors.read_text()
 
 
 def wait_for_checkpoint(out: Path, process: Process) -> None:
     deadline = time.monotonic() + 120
     while not list(out.glob("*/state.pt")):
-        assert process.poll() is None
+        assert process.process.is_alive()
         assert time.monotonic() < deadline
         time.sleep(0.01)
 
@@ -77,7 +95,7 @@ def test_a_run_killed_again_and_again_ends_with_the_same_bits(whole: bytes, tmp_
         if kills < 3:
             wait_for_checkpoint(tmp_path, process)
             time.sleep(0.15 * kills)
-            process.kill()
+            process.send(signal.SIGKILL)
             process.end()
             kills += not (only_run(tmp_path) / "done").exists()
         else:
@@ -90,7 +108,7 @@ def test_a_run_killed_again_and_again_ends_with_the_same_bits(whole: bytes, tmp_
 def test_ctrl_c_saves_the_step_it_is_at_and_the_same_command_continues(whole: bytes, tmp_path: Path) -> None:
     process = Process(tmp_path)
     wait_for_checkpoint(tmp_path, process)
-    process.send_signal(signal.SIGINT)
+    process.send(signal.SIGINT)
     code, errors = process.end()
     assert code == 130
     assert "the same command continues" in errors
@@ -152,12 +170,12 @@ def test_a_full_disk_is_one_sentence_and_loses_nothing(tmp_path: Path) -> None:
 def test_two_processes_never_work_on_one_run(tmp_path: Path) -> None:
     first = Process(tmp_path)
     wait_for_checkpoint(tmp_path, first)
-    os.kill(first.pid, signal.SIGSTOP)
+    first.send(signal.SIGSTOP)
     try:
         code, errors = Process(tmp_path).end()
     finally:
-        os.kill(first.pid, signal.SIGCONT)
-        first.kill()
+        first.send(signal.SIGCONT)
+        first.send(signal.SIGKILL)
         first.end()
     assert code == 1
     assert "another process is working on" in errors
