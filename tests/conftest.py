@@ -36,6 +36,14 @@ def data_root_of_the_tests(tmp_path_factory: pytest.TempPathFactory) -> Iterator
         yield
 
 
+@pytest.fixture(autouse=True, scope="session")
+def fewest_steps_for_pictures() -> Iterator[None]:
+    """No test looks at where t-SNE puts the points of a picture; its scores are taken with all of their steps."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("unbraid.metrics.plane.PICTURE_STEPS", 250)
+        yield
+
+
 @pytest.fixture(autouse=True)
 def same_weights_each_time() -> None:
     torch.manual_seed(0)

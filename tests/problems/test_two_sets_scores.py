@@ -143,7 +143,8 @@ def test_a_collapsed_latent_holds_the_class_for_means_and_not_for_draws() -> Non
     assert "class_from_z" in found and "class_from_z_sampled" not in found
 
 
-def test_scores_of_draws_do_not_change_those_of_means() -> None:
+def test_scores_of_draws_do_not_change_those_of_means(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(f"{__name__}.N", 120)  # t-SNE of more takes long
     target, background, labels = world(leak=0.3)
     sigma = {"s": np.full((N, 3), 0.1), "z": np.full((N, 4), 0.01)}
     with_draws, without = (compare(target, background, labels, (s, {})) for s in (sigma, {}))

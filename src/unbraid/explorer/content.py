@@ -18,7 +18,7 @@ from unbraid.explorer.network import pack
 from unbraid.methods.contract import Method
 from unbraid.metrics.arrays import check_arrays
 from unbraid.metrics.information import entropy, information_matrix
-from unbraid.metrics.plane import tsne_plane
+from unbraid.metrics.plane import picture_plane
 from unbraid.problems import problems_of
 from unbraid.problems.latents import DEAD
 from unbraid.problems.slices import slices_of
@@ -233,7 +233,7 @@ def _planes(codes: NDArray[np.float32], parts: list[Record]) -> list[Record]:
         axes = np.linalg.svd(space - mean, full_matrices=False)[2][:2]
         plane: Record = {"part": part["name"], "mean": mean.tolist(), "axes": axes.tolist(), "tsne": None}
         if len(codes) >= FEWEST:
-            plane["tsne"] = pack([tsne_plane(space, seed=0)], 16)
+            plane["tsne"] = pack([picture_plane(space)], 16)
         found.append(plane)
     return found
 

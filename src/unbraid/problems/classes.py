@@ -20,7 +20,7 @@ from unbraid.figures.charts import scatter
 from unbraid.figures.parts import Charts, HeatMap, Note, Section, Strip, Strips
 from unbraid.metrics.contract import Score
 from unbraid.metrics.group_accuracy import group_accuracy
-from unbraid.metrics.plane import tsne_plane
+from unbraid.metrics.plane import picture_plane
 from unbraid.metrics.probe_table import probe_table
 from unbraid.problems.contract import Page, Pictures, Problem, Task, Trained, attempt, rng_of
 
@@ -189,7 +189,7 @@ def _planes(codes: Codes) -> list[Section]:
         space: NDArray[np.float64] = codes.blocks[block].codes[:POINTS].astype(np.float64)
         if len(space) < FEWEST or not space.std(0).max() > 0:
             continue
-        plane = tsne_plane(space, seed=0)
+        plane = picture_plane(space)
         for name in shown:
             values = codes.factor(name)[: len(plane)]
             groups = {codes.named(name, value): plane[values == value] for value in np.unique(values)}

@@ -26,7 +26,7 @@ from unbraid.figures.parts import Charts, Note, Section, Strip, Strips
 from unbraid.metrics.clustering_accuracy import clustering_accuracy
 from unbraid.metrics.contract import Aim, Score
 from unbraid.metrics.linear_probe import explained_variance, probe_accuracy
-from unbraid.metrics.plane import tsne_plane
+from unbraid.metrics.plane import picture_plane
 from unbraid.metrics.w2 import w2
 from unbraid.problems.contract import EXAMPLES, Page, Pictures, Problem, Task, Trained, attempt, rng_of
 from unbraid.problems.features import codes_csv
@@ -229,7 +229,7 @@ def _plane_shown(codes: Codes) -> list[Section]:
     both = np.concatenate([target, background]).astype(np.float64)
     if min(len(target), len(background)) < FEWEST or not both.std(0).max() > 0:
         return []
-    plane = tsne_plane(both, seed=0)
+    plane = picture_plane(both)
     classes = np.zeros(len(target), int) if codes.labels is None else codes.labels[: len(target)]
     kinds = ["target" if codes.labels is None else codes.named(str(codes.label), value) for value in np.unique(classes)]
     groups = [plane[: len(target)][classes == value] for value in np.unique(classes)]
