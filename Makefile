@@ -2,6 +2,8 @@ PYTHON ?= python3
 BIN := .venv/bin
 DEPENDENCIES ?= pinned# or: newest, lowest
 QUIETLY := --quiet --disable-pip-version-check
+ON_ALL_CORES := -n auto --dist worksteal# neighbours stay together: they share fixtures
+unexport PYTHONDONTWRITEBYTECODE # or every process that a test starts compiles the package again
 
 .PHONY: help install demo check test test-all docs docs-serve tutorials method-pages explorers package bench torture \
 	clean
@@ -34,11 +36,11 @@ check: install ## style and types
 	$(BIN)/mypy
 
 test: install check ## style, types and all quick tests
-	$(BIN)/pytest -n auto
+	$(BIN)/pytest $(ON_ALL_CORES)
 	$(BIN)/pytest --slow tests/study/test_cluster.py
 
 test-all: install check ## the slow tests too
-	$(BIN)/pytest -n auto --slow
+	$(BIN)/pytest $(ON_ALL_CORES) --slow
 
 docs: install ## the documentation, as pages in build/site
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict

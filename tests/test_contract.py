@@ -23,11 +23,15 @@ TRAINED = [name for name in NAMES if not catalogue.find("methods", name).traits.
 FALLING = [name for name in TRAINED if not catalogue.find("methods", name).traits.get("game")]
 SOLVED = sorted(set(NAMES) - set(TRAINED))
 TABLE = Squares()
+SMALL = {"width": 16, "critic_width": 32}
 
 
 def build(name: str, seed: int = 0, **arguments: Any) -> Method[Any]:
+    """With small networks."""
+    entry = catalogue.find("methods", name)
+    small = {a.name: SMALL[a.name] for a in entry.arguments if a.name in SMALL}
     torch.manual_seed(seed)
-    method: Method[Any] = catalogue.find("methods", name).load()(TABLE.spec, **arguments)
+    method: Method[Any] = entry.load()(TABLE.spec, **{**small, **arguments})
     return method
 
 
