@@ -29,10 +29,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.fixture(autouse=True, scope="session")
 def data_root_of_the_tests(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """No test reads or fills the data root or the cache of whoever runs it."""
+    """No test reads or fills the data root or the cache of whoever runs it; processes of xdist share a cache."""
+    base = tmp_path_factory.getbasetemp()
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("UNBRAID_DATA", str(tmp_path_factory.mktemp("data")))
-        patch.setenv("UNBRAID_CACHE", str(tmp_path_factory.mktemp("cache")))
+        patch.setenv("UNBRAID_CACHE", str((base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "cache"))
         yield
 
 

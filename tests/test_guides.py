@@ -130,6 +130,8 @@ def adapted(command: str, folder: Path) -> list[str]:
         factors = {"dsprites", "shapes3d"} & {*words} or words[1] == "mine.py:MyMethod"
         words += ["--steps", "2", "--quiet", *(["--metrics", "mig", "--points", "300"] if factors else [])]
         words += [] if words[1] == "mine.py:MyMethod" else ["--width", "4"]
+    if words[0] == "study" and "--workers" not in words:
+        words += ["--workers", "1"]  # each imports torch
     if words[0] in ("encode", "decode"):
         words.append("--overwrite")
     if words[0] == "explore" and "--no-open" not in words:

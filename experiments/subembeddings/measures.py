@@ -100,9 +100,7 @@ def usual(learned: Floats, labels: Labels, test: Floats, sizes: list[int]) -> La
     batches = [rows for order in orders for rows in order[: len(x) // batch * batch].view(-1, batch)]
     for step, rows in enumerate(batches):
         predicted = torch.cat([one.softmax(1) for one in (x[rows] @ weight).split(sizes, 1)], 1)
-        velocity = (
-            MOMENTUM * velocity + x[rows].T @ (predicted - y[rows]) / batch
-        )  # cross-entropies' gradient
+        velocity = MOMENTUM * velocity + x[rows].T @ (predicted - y[rows]) / batch  # cross-entropies' gradient
         weight -= RATE * (1 + math.cos(math.pi * step / len(batches))) / 2 * velocity
     return torch.stack([one.argmax(1) for one in (seen(test) @ weight).split(sizes, 1)], 1).numpy()
 

@@ -440,8 +440,10 @@ def test_a_tiny_plan_goes_from_runs_to_the_page_and_is_not_repeated(
         tmp_path,
         monkeypatch,
         ("mnist", "cifar10"),
-        lambda point: not any(part in point["label"] for part in (AT_ONCE, OVER_STEPS, RESNET))
-        and (point["variant"] == "dc-bc" or not point["label"].endswith(" 0.001")),
+        lambda point: (
+            not any(part in point["label"] for part in (AT_ONCE, OVER_STEPS, RESNET))
+            and (point["variant"] == "dc-bc" or not point["label"].endswith(" 0.001"))
+        ),
     )
     assert [claim["id"] for claim in content["claims"]] == IDS
     assert {claim["verdict"] for claim in content["claims"]} == {"unclear"}  # of single runs nothing is claimed

@@ -30,6 +30,7 @@ LIGHT: dict[str, dict[str, Any]] = {
     "neuron_knockout": {"trees": 3},
     "z_max_variance": {"votes": 300, "test_votes": 300},
     "downstream": {"sizes": (10, 50), "predictor": "trees"},
+    "label_efficiency": {"labels": (50,)},
     "clustering_accuracy": {"plane": False, "resamplings": 20},
 }
 EVERY = suite.available()
