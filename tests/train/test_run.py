@@ -36,14 +36,9 @@ COMMAND += ["--decay=1"]  # so that the learning rate is another at every step, 
 
 
 SERVER = multiprocessing.get_context("forkserver")  # it imports once what each process would for seconds
-PRELOADED = (
-    "torch._dynamo",
-    "unbraid.cli.run",
-    "unbraid.evaluate",
-    "unbraid.data.sets.dsprites",
-    "unbraid.methods.vae",
+SERVER.set_forkserver_preload(
+    ["torch._dynamo", "unbraid.cli.run", "unbraid.evaluate", "unbraid.data.sets.dsprites", "unbraid.methods.vae"]
 )
-SERVER.set_forkserver_preload(list(PRELOADED))
 
 
 def command_line(words: list[str], errors: Path, limit: int | None) -> None:

@@ -6,7 +6,6 @@ import numpy as np
 
 from unbraid.metrics.arrays import Floats
 
-
 PICTURE_STEPS = 500  # after them the divergence that t-SNE minimises still falls by a few per cent
 
 
