@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+import torch.nn.functional as F
 from experiments.subembeddings import why
 from experiments.subembeddings.claims import BEFORE, by_probe, claims, diagonals, spread
 from experiments.subembeddings.measures import diagonal_share, fresh, probes, usual
@@ -354,6 +355,27 @@ def test_the_usual_probe_learns_what_logistic_regression_learns_whatever_the_sca
         best = (model.predict(z[test]) == labels[test, task]).mean()
         assert 0.6 < best < 0.95
         assert (predicted[:, task] == labels[test, task]).mean() == pytest.approx(best, abs=0.01)
+
+
+def test_the_usual_probe_steps_as_torch_does() -> None:
+    rng = np.random.default_rng(0)
+    z, labels = rng.normal(size=(700, 5)), rng.integers(0, 4, (700, 2))
+    x, y = torch.tensor(z / (z**2).sum(1).mean() ** 0.5, dtype=torch.float32), torch.tensor(labels)
+    layer, generator = torch.nn.Linear(5, 8), torch.Generator().manual_seed(0)
+    torch.nn.init.zeros_(layer.weight)
+    torch.nn.init.zeros_(layer.bias)
+    optimiser = torch.optim.SGD(layer.parameters(), 0.1, 0.9)
+    falling = torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, 100)
+    for _ in range(50):
+        for rows in torch.randperm(700, generator=generator)[:512].view(2, 256):
+            first, second = layer(x[rows]).split(4, 1)
+            optimiser.zero_grad()
+            entropies = F.cross_entropy(first, y[rows, 0]) + F.cross_entropy(second, y[rows, 1])
+            entropies.backward()  # type: ignore[no-untyped-call]
+            optimiser.step()
+            falling.step()
+    expected = torch.stack([part.argmax(1) for part in layer(x).split(4, 1)], 1).numpy()
+    np.testing.assert_array_equal(usual(z, labels, z, [4, 4]), expected)
 
 
 def test_the_usual_probe_leaves_what_is_small_and_the_converged_one_reads_it() -> None:
