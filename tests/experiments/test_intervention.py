@@ -412,7 +412,6 @@ def test_a_tiny_plan_goes_from_runs_to_the_page(tmp_path: Path, monkeypatch: pyt
         return np.broadcast_to(shades, (len(values), *table.shape)).astype(np.uint8)
 
     left_out = [(label, sigma) for label in BASELINES for sigma in WEAKER]
-    left_out += [(label, INDEPENDENT) for label in ("FactorVAE 40", "beta-TCVAE")]  # made like FactorVAE 10
     monkeypatch.setattr(Shapes3D, "render", flat)
     (tmp_path / "data" / "flowers").mkdir(parents=True)
     (tmp_path / "data" / "mnist").touch()  # no folder: the digits that ship with scikit-learn take its place
