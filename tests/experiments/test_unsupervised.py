@@ -14,7 +14,7 @@ import pytest
 from experiments.unsupervised import claims as unsupervised
 from experiments.unsupervised.figures import draw
 from experiments.unsupervised.more import capacity_claim, impossibility_claim
-from experiments.unsupervised.tables import newer_methods, tables, with_errors
+from experiments.unsupervised.tables import METRICS, UNSUPERVISED, newer_methods, tables, with_errors
 from scipy.stats import spearmanr
 
 from unbraid.study.claims import Claim, Record, Table, positive, publish
@@ -31,8 +31,8 @@ def runs(*, setting: float, noise: float, trend: float = 1.0, seed: int = 0) -> 
     for data, objective, level, run in product(["dsprites", "shapes3d"], OBJECTIVES, range(4), range(5)):
         base = setting * luck[OBJECTIVES.index(objective), level]
         first, second, odd = noise * rng.standard_normal(3)
-        own = {m: 0.1 * noise * rng.standard_normal() for m in unsupervised.METRICS}
-        quantities = {q: float(rng.standard_normal()) for q in unsupervised.UNSUPERVISED}
+        own = {m: 0.1 * noise * rng.standard_normal() for m in METRICS}
+        quantities = {q: float(rng.standard_normal()) for q in UNSUPERVISED}
         quantities |= {
             "total_correlation.sampled": -trend * level + 0.3 * rng.standard_normal(),
             "total_correlation.mean": trend * level + 0.3 * rng.standard_normal(),
@@ -68,7 +68,7 @@ def test_claims_are_not_shown_where_they_do_not_hold() -> None:
     assert found["001-3"].verdict != "shown"  # the seed decides nothing
     assert found["001-4"].verdict != "shown"
     efficient = runs(setting=0.5, noise=1.0)
-    efficient["downstream.efficiency"] = efficient[unsupervised.METRICS].mean(axis=1)
+    efficient["downstream.efficiency"] = efficient[METRICS].mean(axis=1)
     assert verdicts(efficient)["001-7"].verdict == "not shown"
 
 
@@ -91,7 +91,7 @@ def test_a_choice_transfers_less_and_less() -> None:
     order = np.random.default_rng(1).permutation(24)
     places = (table["objective"].map(OBJECTIVES.index) * 4 + table["strength"].astype(int)).map(lambda i: order[i])
     shift = np.random.default_rng(2).standard_normal(24)
-    for metric in unsupervised.METRICS:  # settings mean something else on the second set
+    for metric in METRICS:  # settings mean something else on the second set
         table.loc[other, metric] = 3 * shift[places[other]] + np.random.default_rng(3).standard_normal(other.sum())
     assert verdicts(table)["001-6 (other data)"].verdict == "shown"
 
@@ -180,7 +180,7 @@ def test_tables_have_the_numbers_of_the_study_beside_ours() -> None:
 
 def test_newer_methods_stand_beside_the_best_setting() -> None:
     table, names = runs(setting=1.0, noise=1.0), ("beta_vae_score", "mig")
-    newer = table[table["objective"] == "beta_vae"].assign(label="new", **dict.fromkeys(unsupervised.METRICS, 0.5))
+    newer = table[table["objective"] == "beta_vae"].assign(label="new", **dict.fromkeys(METRICS, 0.5))
     rows = newer_methods(table, newer).rows
     best = table[table["data"] == "dsprites"].groupby(["objective", "strength"])[list(names)].mean().max()
     assert rows[0][:3] == ["dsprites", "the best of the study's settings", f"{best['beta_vae_score']:.2f}"]
