@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from unbraid.figures import study as study_figures
 from unbraid.study import analyse
 from unbraid.train.run import write
 
+from . import charts
 from .tables import METRICS, downstream_columns
 
 REPLICATES = 200
@@ -30,28 +30,28 @@ def draw(table: pd.DataFrame, folder: Path) -> list[tuple[str, str]]:
     pictures = {
         "total_correlation": (
             "Figure 1: total correlation of the mean and of the sampled representation; bands are intervals over seeds",
-            study_figures.trends(means),
+            charts.trends(means),
         ),
         "agreement": (
             "Figure 2: rank correlation of the metrics, in hundredths",
-            study_figures.correlations(agreement),
+            charts.correlations(agreement),
         ),
         "downstream": (
             "Figure 5: rank correlation of metrics with accuracy downstream by number of labels, and with efficiency",
-            study_figures.correlations(tasks),
+            charts.correlations(tasks),
         ),
         "efficiency": (
             "Figure 6: efficiency (accuracy with few over accuracy with many labels) against the FactorVAE score",
-            study_figures.scatter(table, "factor_vae_score", "downstream.efficiency"),
+            charts.scatter(table, "factor_vae_score", "downstream.efficiency"),
         ),
     }
     for data, part in parts.items():
         caption = f"Figure 3, left: scores on {data} by objective; a dot is a run, the bar spans 10 to 90 %"
-        pictures[f"scores_{data}"] = (caption, study_figures.violins(part, METRICS, "objective"))
+        pictures[f"scores_{data}"] = (caption, charts.violins(part, METRICS, "objective"))
         own = part[part["objective"] == "factor_vae"]
         own = own.assign(gamma=[f"gamma {strength:g}" for strength in own["strength"]])
         caption = f"Figure 3, right: scores of FactorVAE on {data} by strength, so that only the seed differs"
-        pictures[f"strengths_{data}"] = (caption, study_figures.violins(own, METRICS, "gamma"))
+        pictures[f"strengths_{data}"] = (caption, charts.violins(own, METRICS, "gamma"))
     for name, (_, figure) in pictures.items():
         buffer = BytesIO()
         figure.savefig(buffer, dpi=110)
