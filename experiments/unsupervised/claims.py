@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from unbraid.study import analyse
-from unbraid.study.claims import Claim, Record, Table, Verdict
+from unbraid.study.claims import Claim, Record, Verdict
 from unbraid.study.collect import collect, wide
 from unbraid.study.reproduce import Found
 from unbraid.study.udr import with_udr
@@ -21,16 +21,14 @@ from unbraid.study.verdicts import Margin, claim, paired
 
 from .figures import draw
 from .more import capacity_claim, impossibility_claim
+from .tables import METRICS, TRANSFERS, UNSUPERVISED, newer_methods, over_steps, tables, transfer_rate
 
-METRICS = ["beta_vae_score", "factor_vae_score", "mig", "dci", "modularity", "sap"]
-UNSUPERVISED = ["reconstruction", "kl", "elbo", "total_correlation.mean", "total_correlation.sampled"]
 LEFT_OUT = {
     "sampled": ["annealed_vae"],
     "mean": ["annealed_vae", "dip_vae dip_variant=i"],
 }  # of the trends, by the study
 LUCK = 0.05  # share of a score's variance, or of pairs of runs, from which the seed matters
 EFFICIENT = 0.3  # rank correlation from which scores would be called a guide to efficiency
-REPLICATES = 300  # of the tables' intervals
 BEFORE: dict[str, Verdict] = {
     "001-1 (sampled)": "unclear", "001-1 (mean)": "shown", "001-2": "shown", "001-3": "shown", "001-4": "shown",
     "001-5": "unclear", "001-6 (other data)": "shown", "001-6 (other data and metric)": "unclear", "001-7": "shown",
@@ -42,7 +40,7 @@ Asked = tuple[str, str, str, list[Margin]]
 def record(found: Found) -> Record:
     study, capacity = (wide(collect(found.folders[name])) for name in ("study", "capacity"))
     table = with_udr(study, found.folders["study"])
-    table["efficiency"] = table["downstream.mean.100"] / table[_most_labels(table)]
+    table, _ = analyse.with_efficiency(table, ["downstream"])
     claims = [
         *study_claims(table, found.notes),
         impossibility_claim(),
@@ -54,14 +52,13 @@ def record(found: Found) -> Record:
         command=found.command,
         seconds=sum(float(t[["seconds.train", "seconds.evaluate"]].sum().sum()) for t in (table, capacity)),
         claims=claims,
-        tables=[*tables(table, np.random.default_rng(0)), over_steps(wide(collect(found.folders["curve"])))],
-        pictures=draw(table, METRICS, found.pictures),
+        tables=[
+            *tables(table),
+            newer_methods(table, wide(collect(found.folders["newer"]))),
+            over_steps(wide(collect(found.folders["curve"]))),
+        ],
+        pictures=draw(table, found.pictures),
     )
-
-
-def _most_labels(table: pd.DataFrame) -> str:
-    sizes = [int(c.rpartition(".")[2]) for c in table.columns if c.startswith("downstream.mean.")]
-    return f"downstream.mean.{max(sizes)}"
 
 
 def study_claims(table: pd.DataFrame, notes: Mapping[str, str]) -> list[Claim]:
@@ -212,25 +209,18 @@ def _selection(table: pd.DataFrame) -> Asked:
 
 
 def _transfer(table: pd.DataFrame) -> list[Asked]:
-    kinds = {"new seed": (False, False), "other data": (True, False), "other data and metric": (True, True)}
-    paper = {"new seed": 0.807, "other data": 0.593, "other data and metric": 0.549}
-
-    def rate(t: pd.DataFrame, kind: str) -> float:
-        other_data, other_score = kinds[kind]
-        return analyse.transfer(t, METRICS, other_data=other_data, other_score=other_score)
-
     found = []
-    for before, after in pairwise(kinds):
+    for (before, paper_before), (after, paper_after) in pairwise(TRANSFERS.items()):
 
         def drop(t: pd.DataFrame, before: str = before, after: str = after) -> float:
-            return rate(t, before) - rate(t, after)
+            return transfer_rate(t, before) - transfer_rate(t, after)
 
         found.append(
             (
                 f"001-6 ({after})",
-                f"a transferred choice beats a random one in {paper[before]:.1%} ({before}), {paper[after]:.1%} "
+                f"a transferred choice beats a random one in {paper_before:.1%} ({before}), {paper_after:.1%} "
                 f"({after})",
-                f"{rate(table, before):.1%}, {rate(table, after):.1%}",
+                f"{transfer_rate(table, before):.1%}, {transfer_rate(table, after):.1%}",
                 [_judged(f"drop from {before} to {after}", table, drop)],
             )
         )
@@ -240,7 +230,7 @@ def _transfer(table: pd.DataFrame) -> list[Asked]:
 def _efficiency(table: pd.DataFrame) -> Asked:
     def trend(t: pd.DataFrame) -> float:
         groups = [part for _, part in t.groupby("data")]
-        return _mean([analyse.spearman(part[m], part["efficiency"]) for part in groups for m in METRICS])
+        return _mean([analyse.spearman(part[m], part["downstream.efficiency"]) for part in groups for m in METRICS])
 
     return (
         "001-7",
@@ -253,36 +243,3 @@ def _efficiency(table: pd.DataFrame) -> Asked:
 
 def _mean(values: list[float] | list[bool]) -> float:
     return float(np.nanmean(values)) if len(values) else float("nan")
-
-
-def tables(table: pd.DataFrame, rng: np.random.Generator) -> list[Table]:
-    """Variance explained, metric agreement, trends of total correlation, and the spread of scores."""
-    found = []
-    for title, by in [("objective", ["objective"]), ("objective and strength", ["objective", "strength"])]:
-        rows = [[d, *(f"{analyse.explained(p, m, by):.0%}" for m in METRICS)] for d, p in table.groupby("data")]
-        found.append(Table(f"Variance explained by {title}", ["data set", *METRICS], rows))
-    for data, part in table.groupby("data"):
-        matrix = analyse.agreement(part, METRICS)
-        rows = [[m, *(float(v) for v in matrix.loc[m])] for m in METRICS]
-        found.append(Table(f"Rank correlation of metrics, {data}", ["", *METRICS], rows))
-        quantities = analyse.agreement(part, [*UNSUPERVISED, "udr"], METRICS)
-        rows = [[q, *(float(v) for v in quantities.loc[q])] for q in quantities.index]
-        found.append(Table(f"Rank correlation of unsupervised quantities and metrics, {data}", ["", *METRICS], rows))
-    for which in ("mean", "sampled"):
-        trends = analyse.trend_with_strength(table, f"total_correlation.{which}", rng, replicates=REPLICATES)
-        title = f"Rank correlation of strength and total correlation of the {which} representation"
-        found.append(Table(title, list(trends.columns), trends.to_numpy().tolist()))
-    for metric in METRICS:
-        spread = analyse.spread(table, metric, ["data", "objective"])
-        found.append(Table(f"Spread of {metric}", list(spread.columns), spread.to_numpy().tolist()))
-    return found
-
-
-def over_steps(table: pd.DataFrame) -> Table:
-    """Scores over the length of training, for one seed and one strength of each objective."""
-    scores = [m for m in ("mig", "dci", "factor_vae_score") if m in table]
-    rows = []
-    for (data, objective), part in table.sort_values("steps").groupby(["data", "objective"]):
-        cells = [", ".join(f"{v:.2f}" for v in part[m]) for m in scores]
-        rows.append([data, objective, ", ".join(f"{n:,}" for n in part["steps"]), *cells])
-    return Table("Over the length of training", ["data set", "objective", "steps", *scores], rows, "A reserved seed.")

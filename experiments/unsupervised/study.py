@@ -9,7 +9,8 @@ mean image).
 
 The second study stops AnnealedVAE at several moments: which factors does a growing capacity uncover first? After
 Burgess et al. 2018 (arXiv:1804.03599). A run at a constant rate is a function of its seed and step, so that the shorter
-runs are the beginnings of the longest one. The third shows scores over the length of training.
+runs are the beginnings of the longest one. The third shows scores over the length of training, the fourth what newer
+methods reach.
 """
 
 from __future__ import annotations
@@ -82,7 +83,25 @@ curve = Study(
     metrics={name: metrics[name] for name in ("factor_vae_score", "mig", "dci")},
     points=3000,
 )
-studies = {"study": study, "capacity": capacity, "curve": curve}
+since: list[Point] = chain(
+    product(label="Ada-GVAE", method="ada_gvae"),
+    product(label="Ada-GVAE, k known", method="ada_gvae", known_k=True),
+    product(label="HFS", method="hfs"),
+    product(label="QLAE", method="qlae"),
+)
+newer = Study(
+    runs=product(
+        product(seed=SEEDS),
+        since,
+        data=["dsprites", "shapes3d", "color_dsprites"],
+        steps=STEPS,
+        decay=DECAY,
+        **SMALL,
+    ),
+    metrics=metrics,
+    points=3000,
+)
+studies = {"study": study, "capacity": capacity, "curve": curve, "newer": newer}
 
 weakest = chain(
     product(method="beta_vae", beta=[1, 16]),
@@ -95,16 +114,18 @@ weakest = chain(
 few = product(
     weakest, data=["dsprites", "color_dsprites"], size=16, width=4, lr=1e-3, batch=16, steps=20, seed=range(2)
 )
+few_metrics: dict[str, dict[str, Any]] = {
+    "beta_vae_score": {"batch": 8, "points": 60, "test_points": 30},
+    "factor_vae_score": {"batch": 8, "votes": 60, "test_votes": 30},
+    "dci": {"predictor": "trees"},
+    **{name: {} for name in ("mig", "modularity", "sap")},
+    "downstream": {"sizes": [100, 200], "predictor": "trees"},
+}
 quick = {
-    "study": Study(
-        runs=few,
-        metrics={
-            "beta_vae_score": {"batch": 8, "points": 60, "test_points": 30},
-            "factor_vae_score": {"batch": 8, "votes": 60, "test_votes": 30},
-            "dci": {"predictor": "trees"},
-            **{name: {} for name in ("mig", "modularity", "sap")},
-            "downstream": {"sizes": [100, 200], "predictor": "trees"},
-        },
+    "study": Study(runs=few, metrics=few_metrics, points=400),
+    "newer": Study(
+        runs=product(since, data="dsprites", size=16, width=4, lr=1e-3, batch=16, steps=20, seed=range(2)),
+        metrics=few_metrics,
         points=400,
     ),
     "capacity": Study(

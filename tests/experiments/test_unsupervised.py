@@ -13,6 +13,8 @@ import pytest
 from experiments.unsupervised import claims as unsupervised
 from experiments.unsupervised.figures import draw
 from experiments.unsupervised.more import capacity_claim, impossibility_claim
+from experiments.unsupervised.tables import METRICS, UNSUPERVISED, newer_methods, tables, with_errors
+from scipy.stats import spearmanr
 
 from unbraid.study.claims import Claim, Record, Table, positive, publish
 from unbraid.train.run import Plan, Run
@@ -28,8 +30,8 @@ def runs(*, setting: float, noise: float, trend: float = 1.0, seed: int = 0) -> 
     for data, objective, level, run in product(["dsprites", "shapes3d"], OBJECTIVES, range(4), range(5)):
         base = setting * luck[OBJECTIVES.index(objective), level]
         first, second, odd = noise * rng.standard_normal(3)
-        own = {m: 0.1 * noise * rng.standard_normal() for m in unsupervised.METRICS}
-        quantities = {q: float(rng.standard_normal()) for q in unsupervised.UNSUPERVISED}
+        own = {m: 0.1 * noise * rng.standard_normal() for m in METRICS}
+        quantities = {q: float(rng.standard_normal()) for q in UNSUPERVISED}
         quantities |= {
             "total_correlation.sampled": -trend * level + 0.3 * rng.standard_normal(),
             "total_correlation.mean": trend * level + 0.3 * rng.standard_normal(),
@@ -42,7 +44,8 @@ def runs(*, setting: float, noise: float, trend: float = 1.0, seed: int = 0) -> 
             {"data": data, "objective": objective, "strength": float(level), "seed": run, "udr": rng.standard_normal()}
             | {m: value + own[m] for m, value in scores.items()}
             | quantities
-            | {"efficiency": rng.standard_normal()}
+            | {"downstream.mean.100": rng.random(), "downstream.mean.1000": rng.random()}
+            | {"downstream.efficiency": rng.standard_normal()}
         )
     return pd.DataFrame(rows)
 
@@ -58,7 +61,7 @@ def test_claims_are_not_shown_where_they_do_not_hold() -> None:
     assert found["001-3"].verdict != "shown"  # the seed decides nothing
     assert found["001-4"].verdict != "shown"
     efficient = runs(setting=0.5, noise=1.0)
-    efficient["efficiency"] = efficient[unsupervised.METRICS].mean(axis=1)
+    efficient["downstream.efficiency"] = efficient[METRICS].mean(axis=1)
     assert verdicts(efficient)["001-7"].verdict == "not shown"
 
 
@@ -81,7 +84,7 @@ def test_a_choice_transfers_less_and_less() -> None:
     order = np.random.default_rng(1).permutation(24)
     places = (table["objective"].map(OBJECTIVES.index) * 4 + table["strength"].astype(int)).map(lambda i: order[i])
     shift = np.random.default_rng(2).standard_normal(24)
-    for metric in unsupervised.METRICS:  # settings mean something else on the second set
+    for metric in METRICS:  # settings mean something else on the second set
         table.loc[other, metric] = 3 * shift[places[other]] + np.random.default_rng(3).standard_normal(other.sum())
     assert verdicts(table)["001-6 (other data)"].verdict == "shown"
 
@@ -138,6 +141,41 @@ def test_the_position_is_known_before_the_other_factors_or_not(tmp_path: Path) -
         assert capacity(tmp_path / told, seeds).verdict == told.split(",")[0]
 
 
+def test_the_error_of_a_mean_is_students() -> None:
+    """What the jackknife finds for a mean is the standard error of the seeds' own values."""
+    table = pd.DataFrame({"seed": np.repeat(range(5), 3), "x": np.random.default_rng(0).standard_normal(15)})
+    own = table.groupby("seed")["x"].mean()
+    found, error = with_errors(table, lambda t: pd.DataFrame({"mean": {"x": t["x"].mean()}}))
+    assert found["mean"]["x"] == pytest.approx(own.mean(), abs=1e-12)
+    assert error["mean"]["x"] == pytest.approx(2.7764451 * own.std() / 5**0.5, rel=1e-6)
+
+
+def test_tables_have_the_numbers_of_the_study_beside_ours() -> None:
+    table = runs(setting=1.0, noise=1.0)
+    found = {each.title: each for each in tables(table)}
+    assert all(len(row) == len(each.columns) for each in found.values() for row in each.rows)
+    shares = {row[0]: row[1:] for row in found["Variance explained by objective and strength"].rows}
+    assert shares["shapes3d, the study"] == ["61 %", "53 %", "59 %", "78 %", "49 %", "35 %"]
+    part = table[table["data"] == "shapes3d"]
+    means = part.groupby(["objective", "strength"])["mig"].transform("mean")
+    assert shares["shapes3d, ours"][2].startswith(f"{means.var() / part['mig'].var():.0%} ± ")
+    rows = found["How often a transferred choice beats a random one"].rows
+    assert [row[2] for row in rows] == ["80.7%", "59.3%", "54.9%"]
+    agreement = {row[0]: row[1:] for row in found["Rank correlation of metrics, dsprites"].rows}
+    rho = spearmanr(*(table.loc[table["data"] == "dsprites", m] for m in ("mig", "dci"))).statistic
+    assert agreement["mig"][2] == "1" and agreement["mig"][3].startswith(f"{rho:.2f} ± ")
+
+
+def test_newer_methods_stand_beside_the_best_setting() -> None:
+    table, names = runs(setting=1.0, noise=1.0), ("beta_vae_score", "mig")
+    newer = table[table["objective"] == "beta_vae"].assign(label="new", **dict.fromkeys(METRICS, 0.5))
+    rows = newer_methods(table, newer).rows
+    best = table[table["data"] == "dsprites"].groupby(["objective", "strength"])[list(names)].mean().max()
+    assert rows[0][:3] == ["dsprites", "the best of the study's settings", f"{best['beta_vae_score']:.2f}"]
+    assert rows[0][4] == f"{best['mig']:.2f}"
+    assert rows[1] == ["dsprites", "new", *["0.50 ± 0.00"] * 6] and len(rows) == 4
+
+
 def test_an_interval_decides() -> None:
     assert (positive(0.1, 0.2), positive(-0.2, -0.1), positive(-0.1, 0.1)) == ("shown", "not shown", "unclear")
 
@@ -145,7 +183,7 @@ def test_an_interval_decides() -> None:
 def test_a_record_is_published_as_page_and_json(tmp_path: Path) -> None:
     table = runs(setting=0.5, noise=1.0)
     claims = [Claim("001-x", "a | b", "c", float("nan"), 1.0, 3, "unclear", "why")]
-    pictures = draw(table, unsupervised.METRICS, tmp_path / "unsupervised")
+    pictures = draw(table, tmp_path / "unsupervised")
     record = Record("Title", "About", "unbraid reproduce x", 7200.0, claims, [Table("T", ["a"], [[0.12345]])], pictures)
     publish(record, tmp_path, "x", ["abc", "def"])
     content = json.loads((tmp_path / "x.json").read_text())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from itertools import permutations
+from typing import Any
 
 import numpy as np
 import pytest
@@ -50,6 +51,17 @@ def naive_dci(codes: Array, depths: list[int], seeds: list[int]) -> tuple[float,
 
 def seeds(n: int) -> list[int]:
     return [int(seed) for seed in rng().integers(2**31, size=n)]
+
+
+@pytest.mark.parametrize("predictor", ["lightgbm", "trees"])
+def test_dci_is_the_same_without_its_informativeness(predictor: Any) -> None:
+    whole, short = (dci(MIXED, FACTORS, rng(), predictor=predictor, informativeness=told) for told in (True, False))
+    assert short.value == whole.value and np.array_equal(short.parts["importance"], whole.parts["importance"])
+    assert {name for name in whole.parts if name not in short.parts} == {
+        "informativeness",
+        "informativeness_train",
+        "informativeness_per_factor",
+    }
 
 
 def test_dci_by_regression_with_given_depths() -> None:

@@ -223,8 +223,8 @@ def test_the_null_is_what_shuffled_codes_get(name: str, tight: float) -> None:
 def test_the_chance_level_is_the_mean_of_several_shuffles_where_a_metric_is_cheap() -> None:
     codes = PERFECT + noise(len(FACTORS), 3)
     found = score(codes, FACTORS, metrics=["mig", "dci"], bootstrap=0, options={"dci": LIGHT["dci"]})
-    shuffled = np.random.default_rng((0, *b"mig")).spawn(3)[2]
-    each = [suite.metric_function("mig")(shuffled.permutation(codes), FACTORS, shuffled).value for _ in range(10)]
+    shuffles = np.random.default_rng((0, *b"mig")).spawn(3)[2].spawn(10)
+    each = [suite.metric_function("mig")(one.permutation(codes), FACTORS, one).value for one in shuffles]
     assert found["mig"].null == pytest.approx(np.mean(each), abs=1e-12) and np.ptp(each) > 0
     assert found["mig"].params["chance_spread"] == pytest.approx(np.std(each) * (10 / 9) ** 0.5, rel=1e-9)
     assert found["mig"].params["shuffles"] == 10
@@ -285,6 +285,12 @@ def test_resampled_rows_stay_in_their_part() -> None:
     assert any(len(set(sample)) < 9 for sample in rows)
 
 
+def once(*arguments: Any) -> Score:
+    """A score with its chance level and its interval, taken in the order of the calls."""
+    (found,) = suite._finished([suite._begun(*arguments)], jobs=1)
+    return found
+
+
 def test_only_resamples_that_have_a_value_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(suite, "SHUFFLES", 1)
     told = iter([0.5, 0.1, 0.3, 0.4, None, 0.5, np.nan, 0.6, 0.7, None, None, 0.5, 0.1, None, 0.3])
@@ -295,12 +301,12 @@ def test_only_resamples_that_have_a_value_are_counted(monkeypatch: pytest.Monkey
         return Score(value, n=300)
 
     # the value, the chance level and nine bootstrap samples
-    found = suite._with_interval_and_chance(scripted, {}, PERFECT, FACTORS, rng(), 9)
+    found = once(scripted, {}, PERFECT, FACTORS, rng(), 9)
     half = 2.77644511 * 0.025**0.5
     assert (found.value, found.null) == (0.5, 0.1)
     assert (found.low, found.high) == pytest.approx((0.5 - half, 0.5 + half), abs=1e-8)
     assert found.params["interval"] == "5 of 9 bootstrap samples: of the score at 300 samples, not of its limit"
-    found = suite._with_interval_and_chance(scripted, {}, PERFECT, FACTORS, rng(), 2)
+    found = once(scripted, {}, PERFECT, FACTORS, rng(), 2)
     assert (found.low, found.high, found.params["interval"]) == (None, None, None)
 
 
@@ -313,7 +319,7 @@ def test_training_and_test_rows_are_resampled_apart() -> None:
         return Score(0.5 + 0.01 * len(seen), null=0.0)
 
     rows = np.arange(600.0)
-    found = suite._with_interval_and_chance(halves, {}, rows[:, None], rows[:, None], rng(), 50)
+    found = once(halves, {}, rows[:, None], rows[:, None], rng(), 50)
     assert found.params["interval"].startswith("5 bootstrap samples (training and test rows apart): of the score at")
     assert len(seen) == 6 and sorted(seen[0]) == list(rows)
     for again in seen[1:]:
@@ -388,6 +394,18 @@ def test_warnings_of_forests_in_threads_stay_inside_and_others_come_out() -> Non
         warnings.warn("it did not converge", ConvergenceWarning, stacklevel=1)
         warnings.warn("something else", RuntimeWarning, stacklevel=1)
     assert len(seen) == 1
+
+
+def test_warnings_are_held_back_once_and_their_filters_are_left_as_they_were() -> None:
+    before = list(warnings.filters)
+    with no_convergence_warnings():
+        silent = list(warnings.filters)
+        with no_convergence_warnings():
+            warnings.warn("it did not converge", ConvergenceWarning, stacklevel=1)
+        assert warnings.filters == silent != before
+    assert warnings.filters == before
+    with pytest.warns(ConvergenceWarning):
+        warnings.warn("it did not converge", ConvergenceWarning, stacklevel=1)
 
 
 def test_of_many_rows_few_bootstrap_samples_are_taken(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -73,5 +73,7 @@ def _points(codes: Floats, rows: RowsByValue, m: int, batch: int, rng: np.random
     points = [np.zeros((0, codes.shape[1]))]
     for start in range(0, m, CHUNK):
         first, second = rows.pairs(min(CHUNK, m - start), batch, rng)
-        points.append(np.abs(codes[first] - codes[second]).mean(1))
+        apart = codes[first]
+        apart -= codes[second]
+        points.append(np.abs(apart, out=apart).mean(1))
     return np.concatenate(points)

@@ -11,7 +11,7 @@ same trees gives nearly the same values in a fraction of the time, and is the de
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -24,6 +24,7 @@ from unbraid.metrics.arrays import Arrays, Column, Floats, Ints, check_arrays
 from unbraid.metrics.contract import Codes, Factors, Score, metric
 from unbraid.metrics.fitting import parallel, split_rows
 
+Skills = tuple[float, float]  # of a predictor, on training and on test rows
 Predictor = Literal["lightgbm", "gbt", "trees", "forest", "regressor", "lasso"]
 
 BOOSTING = {
@@ -50,6 +51,7 @@ def dci(
     rounds: Size = 100,
     depths: Sequence[int] | None = None,
     train: Size | None = None,
+    informativeness: bool = True,
     units: Sequence[int] | None = None,
     jobs: Count = 0,
 ) -> Score:
@@ -62,6 +64,7 @@ def dci(
         rounds: of LightGBM; each adds a tree for each value of a factor
         depths: maximal depth of the 'regressor' for each factor; None: from 2 to 15 by threefold cross-validation
         train: number of leading rows that train, the others test; None draws two thirds
+        informativeness: False leaves out how well factors are predicted, a sixth of the time
         units: the unit that each latent belongs to; None: each latent is a unit
         jobs: threads; 0 uses one for each available core
     """
@@ -71,20 +74,22 @@ def dci(
     copies = equally_ordered(arrays.codes[rows[0]]) if predictor == "lightgbm" else []
     seeds = [int(seed) for seed in rng.integers(2**31, size=len(arrays.factors))]
 
-    def fit(k: int) -> tuple[Floats, float, float]:
+    def fit(k: int) -> tuple[Floats, Skills | None]:
         column, depth = arrays.factors[k], depths[arrays.kept[k]] if depths is not None else None
-        found = _fitted(predictor, arrays.codes, column, rows, trees=trees, rounds=rounds, depth=depth, seed=seeds[k])
-        return _shares(found[0], arrays.units, copies), found[1], found[2]
+        raw, skills = _fitted(
+            predictor, arrays.codes, column, rows, trees=trees, rounds=rounds, depth=depth, seed=seeds[k]
+        )
+        return _shares(raw, arrays.units, copies), skills() if informativeness else None
 
     order = sorted(range(len(arrays.factors)), key=lambda k: -arrays.factors[k].size)  # the longest work first
     found = dict(zip(order, parallel(fit, order, jobs), strict=True))
     fitted = [found[k] for k in range(len(order))]
-    importance = np.stack([one for one, _, _ in fitted], 1)  # [units, k]
+    importance = np.stack([one for one, _ in fitted], 1)  # [units, k]
     params: dict[str, Any] = {"predictor": predictor, "train": len(rows[0])}
     params |= {"trees": trees} if predictor in ("trees", "forest") else {}
     params |= {"rounds": rounds} if predictor == "lightgbm" else {}
     params |= {"depths": list(depths) if depths else "cross-validated"} if predictor == "regressor" else {}
-    return _score(importance, [t for _, t, _ in fitted], [t for _, _, t in fitted], arrays, params)
+    return _score(importance, [skills for _, skills in fitted if skills is not None], arrays, params)
 
 
 def _check_depths(depths: Sequence[int] | None, factors: int) -> None:
@@ -99,9 +104,7 @@ def disentanglement(importance: Floats) -> Floats:  # [units, k] -> [units]
     return np.where(importance.sum(1) > 0, np.clip(concentration, 0, 1), 0.0)
 
 
-def _score(
-    importance: Floats, on_train: list[float], on_test: list[float], arrays: Arrays, params: dict[str, Any]
-) -> Score:
+def _score(importance: Floats, skills: list[Skills], arrays: Arrays, params: dict[str, Any]) -> Score:
     notes = []
     total = max(float(importance.sum()), np.finfo(float).tiny)
     parts: dict[str, Any] = {"disentanglement": None, "completeness": None}
@@ -115,12 +118,15 @@ def _score(
         parts["completeness"] = float(parts["per_factor"] @ importance.sum(0) / total)
     else:
         notes.append("completeness needs at least two latents")
-    parts |= {"informativeness": float(np.mean(on_test)), "informativeness_train": float(np.mean(on_train))}
-    parts |= {"informativeness_per_factor": on_test, "importance": importance}
-    for kept, column, skill in zip(arrays.kept, arrays.factors, on_test, strict=True):
-        chance = 0.0 if params["predictor"] in ("regressor", "lasso") else _chance(column)
-        if skill <= chance * 1.05 + 0.01:
-            notes.append(f"factor {kept} is predicted no better than by chance: the importances for it are noise")
+    parts["importance"] = importance
+    if skills:
+        on_train, on_test = ([float(skill) for skill in each] for each in zip(*skills, strict=True))
+        parts |= {"informativeness": float(np.mean(on_test)), "informativeness_train": float(np.mean(on_train))}
+        parts["informativeness_per_factor"] = on_test
+        for kept, column, skill in zip(arrays.kept, arrays.factors, on_test, strict=True):
+            chance = 0.0 if params["predictor"] in ("regressor", "lasso") else _chance(column)
+            if skill <= chance * 1.05 + 0.01:
+                notes.append(f"factor {kept} is predicted no better than by chance: the importances for it are noise")
     value = parts["disentanglement"] if parts["disentanglement"] is not None else float("nan")
     return arrays.score(value, parts, notes, **params)
 
@@ -160,23 +166,23 @@ def _fitted(
     rounds: int,
     depth: Any,
     seed: int,
-) -> tuple[Floats, float, float]:  # [d]
-    """Importances of latents for a factor, and the score on training and on test rows."""
+) -> tuple[Floats, Callable[[], Skills]]:  # [d]
+    """Importances of latents for a factor, and what tells how well they predict it."""
     if column.size and len(np.unique(column.values[rows[0]])) < 2:
-        return np.zeros(codes.shape[1]), 0.0, 0.0
+        return np.zeros(codes.shape[1]), lambda: (0.0, 0.0)
     if predictor == "lightgbm":
         return _boosted(codes, column, rows, rounds, seed)
     model = _model(predictor, column, trees=trees, depth=depth, seed=seed)
     model.fit(codes[rows[0]], column.values[rows[0]])
     best = getattr(model, "best_estimator_", model)
     raw = best.feature_importances_ if hasattr(best, "feature_importances_") else np.abs(best[-1].coef_)
-    on_train, on_test = (float(model.score(codes[r], column.values[r])) for r in rows)
-    return raw, on_train, on_test
+    train, test = rows
+    return raw, lambda: (model.score(codes[train], column.values[train]), model.score(codes[test], column.values[test]))
 
 
 def _boosted(
     codes: Floats, column: Column, rows: tuple[Ints, Ints], rounds: int, seed: int
-) -> tuple[Floats, float, float]:
+) -> tuple[Floats, Callable[[], Skills]]:
     """The same by LightGBM with the trees of scikit-learn's gradient boosting; importance is the total gain.
 
     Data sets are given the settings too: one without them makes LightGBM use all cores in every thread.
@@ -195,17 +201,20 @@ def _boosted(
     data = lightgbm.Dataset(codes[train], labels[train], params=BOOSTING)
     settings = BOOSTING | shape | {"objective": objective, "metric": metric_name, "seed": seed}
     booster = lightgbm.Booster(settings, data)
-    if len(test):
-        booster.add_valid(data.create_valid(codes[test], labels[test], params=BOOSTING), "test")
     for _ in range(rounds):
         booster.update()
-    on_train = booster.eval_train()[0][2]
-    on_test = booster.eval_valid()[0][2] if len(test) else 1.0
-    if column.continuous:
-        on_train, on_test = (e / np.var(labels[r]) for e, r in ((on_train, train), (on_test, test)))
-    unseen = len(rows[1]) - len(test)
-    on_test = (on_test * len(test) + unseen) / len(rows[1])
-    return booster.feature_importance("gain"), float(1 - on_train), float(1 - on_test)
+
+    def skills() -> Skills:
+        on_train, on_test = booster.eval_train()[0][2], 1.0
+        if len(test):
+            booster.add_valid(data.create_valid(codes[test], labels[test], params=BOOSTING), "test")
+            on_test = booster.eval_valid()[0][2]
+        if column.continuous:
+            on_train, on_test = (e / np.var(labels[r]) for e, r in ((on_train, train), (on_test, test)))
+        unseen = len(rows[1]) - len(test)
+        return 1 - on_train, 1 - (on_test * len(test) + unseen) / len(rows[1])
+
+    return booster.feature_importance("gain"), skills
 
 
 def _model(predictor: Predictor, column: Column, *, trees: int, depth: int | None, seed: int) -> Any:

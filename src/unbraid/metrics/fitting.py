@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from threading import Lock
 from typing import TypeVar
 
 import numpy as np
@@ -19,6 +20,7 @@ T = TypeVar("T")
 R = TypeVar("R")
 IN_THREADS = r"`sklearn\.utils\.parallel\.delayed`"  # begins a warning of scikit-learn's own
 FEW_ROWS = "The number of unique classes is greater"  # metrics have a note of their own for it
+_in_use = Lock()
 
 
 def split_rows(n: int, train: int | None, rng: np.random.Generator) -> tuple[Ints, Ints]:
@@ -55,16 +57,23 @@ def available_cores() -> int:
 def no_convergence_warnings() -> Iterator[None]:
     """Solvers may stop at their last iteration, and classes may have few rows, without a warning.
 
-    To be used around `parallel`, not inside it: the filters belong to the whole process. Forests that are fitted in
-    threads reset the filters under each other, so that what they let through is caught as well.
+    To be used around `parallel`: the filters belong to the whole process, so that it does nothing where it is in use
+    already. Forests that are fitted in threads reset the filters under each other, so that what they let through is
+    caught as well.
     """
     from sklearn.exceptions import ConvergenceWarning
 
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        warnings.filterwarnings("ignore", IN_THREADS)
-        warnings.filterwarnings("ignore", FEW_ROWS)
+    if not _in_use.acquire(blocking=False):
         yield
+        return
+    try:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            warnings.filterwarnings("ignore", IN_THREADS)
+            warnings.filterwarnings("ignore", FEW_ROWS)
+            yield
+    finally:
+        _in_use.release()
     for found in caught:
         if not issubclass(found.category, ConvergenceWarning) and not re.match(
             f"{IN_THREADS}|{FEW_ROWS}", str(found.message)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import inspect
 import re
+import sys
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import replace
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from importlib import import_module
 from pathlib import Path
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -18,6 +20,7 @@ from unbraid import config
 from unbraid.errors import UserError, unknown
 from unbraid.metrics.arrays import Ints, check_arrays
 from unbraid.metrics.contract import Codes, Factors, Score
+from unbraid.metrics.fitting import no_convergence_warnings, parallel
 
 DEFAULT = (
     "beta_vae_score",
@@ -36,8 +39,8 @@ DEFAULT = (
 SAMPLING = ("beta_vae_score", "factor_vae_score", "z_max_variance")
 REFITS = 5  # bootstrap samples for a metric that fits predictors or samples interventions
 LIGHTER: dict[str, dict[str, Any]] = {
-    "dci": {"rounds": 30}
-}  # arguments of a metric in those samples: a third of the cost, a wider interval
+    "dci": {"rounds": 30, "informativeness": False}
+}  # arguments of a metric in those samples and of shuffled codes: a third of the cost, a wider interval
 SHUFFLES = 10  # for the chance level of the other metrics; one for those that fit or sample
 ROWS = 10_000_000  # of all bootstrap samples of a metric together; of many rows a few samples say as much
 LEVEL = 0.95
@@ -85,7 +88,7 @@ def score(
     codes = check_arrays(codes, factors, units).codes
     labels: Any = None if factors is None else np.asarray(factors).reshape(len(codes), -1)
     _check_names(names, 0 if labels is None else labels.shape[1])
-    scores = {}
+    begun = {}
     for name in _chosen(metrics, seed, options or {}, labels is not None):
         tell(f"scoring {name}")
         function = metric_function(name)
@@ -94,13 +97,14 @@ def score(
         arguments = {**shared, **(options or {}).get(name, {})}
         rng = np.random.default_rng((seed, *name.encode()))
         try:
-            found = _with_interval_and_chance(function, arguments, codes, labels, rng, bootstrap, chance=chance)
+            begun[name] = _begun(function, arguments, codes, labels, rng, bootstrap, chance=chance)
         except UserError as error:
             if metrics is not None:
                 raise
-            found = Score(float("nan"), n=len(codes), warnings=(str(error),))
-        scores[name] = _with_factor_names(found, names)
-    return scores
+            begun[name] = _Begun(Score(float("nan"), n=len(codes), warnings=(str(error),)))
+    tell("scoring shuffled and resampled codes, for chance levels and intervals")
+    finished = _finished(list(begun.values()), jobs)
+    return {name: _with_factor_names(found, names) for name, found in zip(begun, finished, strict=True)}
 
 
 @cache
@@ -164,7 +168,18 @@ def _check_names(names: Sequence[str] | None, factors: int) -> None:
         raise UserError(f"names must hold one name for each of the {factors} factors, not {len(names)}")
 
 
-def _with_interval_and_chance(
+@dataclass(frozen=True)
+class _Begun:
+    """A score, and the scores that are still to be taken for its chance level and its interval."""
+
+    found: Score
+    shuffles: tuple[Callable[[], float], ...] = ()
+    samples: tuple[Callable[[], float], ...] = ()
+    apart: bool = False  # training and test rows are resampled apart
+    seconds: float = 0.0
+
+
+def _begun(
     function: Metric,
     arguments: dict[str, Any],
     codes: Codes,
@@ -173,8 +188,7 @@ def _with_interval_and_chance(
     bootstrap: int,
     *,
     chance: bool = True,
-) -> Score:
-    """The score of a metric, with `null`, `low` and `high` filled in."""
+) -> _Begun:
     if needs_factors(function) and factors is None:
         raise UserError(f"{function.__name__} needs factors, and none are given")
     draw, own, shuffled = rng.spawn(3)
@@ -184,29 +198,53 @@ def _with_interval_and_chance(
             order = draw.permutation(len(codes))
             codes, factors, arguments = codes[order], factors[order], {**arguments, "train": (2 * len(codes)) // 3}
         parts = [arguments["train"], len(codes) - arguments["train"]]
-
-    def value(c: Codes, f: Any, generator: np.random.Generator, **lighter: Any) -> Score:
-        arrays = (c, f) if needs_factors(function) else (c,)
-        return function(*arrays, generator, **{**lighter, **arguments})
-
-    found = value(codes, factors, own)
+    start = perf_counter()
+    found = function(*((codes, factors) if needs_factors(function) else (codes,)), own, **arguments)
+    seconds = perf_counter() - start
     if not np.isfinite(found.value):
-        return found
+        return _Begun(found)
+    lighter = {**LIGHTER.get(function.__name__, {}), **arguments}
+    lighter |= {"jobs": 1} if "jobs" in arguments else {}
+
+    def of_shuffled(generator: np.random.Generator) -> float:
+        if not needs_factors(function):
+            return function(generator.permuted(codes, axis=0), generator, **lighter).value
+        return function(generator.permutation(codes), factors, generator, **lighter).value
+
+    def of_sample(generator: np.random.Generator) -> float:
+        rows = _resampled(parts, generator)
+        arrays = (codes[rows], factors[rows]) if needs_factors(function) else (codes[rows],)
+        try:
+            return function(*arrays, generator, **lighter).value
+        except UserError:  # the sample may lack a rare value of a factor
+            return float("nan")
+
     slow = len(parts) > 1 or function.__name__ in SAMPLING
-    if found.null is None and chance:
-        mix = shuffled.permutation if needs_factors(function) else partial(shuffled.permuted, axis=0)
-        rounds = range(1 if slow else min(SHUFFLES, max(3, ROWS // 5 // len(codes))))
-        found = _with_chance(found, [value(mix(codes), factors, shuffled).value for _ in rounds])
-    if found.low is not None:
-        return found
-    times = min(bootstrap, REFITS if slow else max(REFITS, ROWS // len(codes)))
-    replicates = []
-    for _ in range(times):
-        rows = _resampled(parts, draw)
-        with suppress(UserError):  # the sample may lack a rare value of a factor
-            some = None if factors is None else factors[rows]
-            replicates.append(value(codes[rows], some, draw, **LIGHTER.get(function.__name__, {})).value)
-    return _with_interval(found, replicates, times, apart=len(parts) > 1)
+    shuffles = 1 if slow else min(SHUFFLES, max(3, ROWS // 5 // len(codes)))
+    samples = min(bootstrap, REFITS if slow else max(REFITS, ROWS // len(codes)))
+    return _Begun(
+        found,
+        tuple(partial(of_shuffled, one) for one in shuffled.spawn(shuffles if chance and found.null is None else 0)),
+        tuple(partial(of_sample, one) for one in draw.spawn(samples if found.low is None else 0)),
+        apart=len(parts) > 1,
+        seconds=seconds,
+    )
+
+
+def _finished(begun: Sequence[_Begun], jobs: int) -> list[Score]:
+    """The scores with `null`, `low` and `high` filled in; the longest work is done first."""
+    work = {task: one.seconds for one in begun for task in (*one.shuffles, *one.samples)}
+    tasks = sorted(work, key=lambda task: -work[task])
+    with no_convergence_warnings() if "sklearn" in sys.modules else nullcontext():  # it takes a second to import
+        values = dict(zip(tasks, parallel(lambda task: task(), tasks, jobs), strict=True))
+    scores = []
+    for one in begun:
+        found = _with_chance(one.found, [values[task] for task in one.shuffles]) if one.shuffles else one.found
+        if one.samples:
+            replicates = [values[task] for task in one.samples]
+            found = _with_interval(found, replicates, apart=one.apart)
+        scores.append(found)
+    return scores
 
 
 def _with_chance(found: Score, values: list[float]) -> Score:
@@ -216,8 +254,8 @@ def _with_chance(found: Score, values: list[float]) -> Score:
     return replace(found, null=float(np.mean(values)), params=params | spread)
 
 
-def _with_interval(found: Score, replicates: list[float], times: int, *, apart: bool) -> Score:
-    used = [value for value in replicates if np.isfinite(value)]
+def _with_interval(found: Score, replicates: list[float], *, apart: bool) -> Score:
+    used, times = [value for value in replicates if np.isfinite(value)], len(replicates)
     low, high = _interval(found, used)
     how = f"{len(used)} bootstrap samples" if len(used) == times else f"{len(used)} of {times} bootstrap samples"
     how += " (training and test rows apart)" if apart else ""

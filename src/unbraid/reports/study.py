@@ -34,8 +34,8 @@ def report(folder: Path) -> Path:
     analyses = (_total_correlation, _agreement, _spread, _explained, _selection, _downstream, _udr)
     sections = [*_best(evidence, folder), *(analysis(evidence) for analysis in analyses), _runs(evidence)]
     about = (
-        f"Intervals are {analyse.LEVEL:.0%} by bootstrap over seeds ({REPLICATES} draws of whole seeds). With three "
-        f"seeds they are narrower than the truth. Made with commit {commit() or 'unknown'}."
+        f"Intervals are {100 * analyse.LEVEL:.0f} % by bootstrap over seeds ({REPLICATES} draws of whole seeds). With "
+        f"few seeds they are narrower than the truth. Made with commit {commit() or 'unknown'}."
     )
     title = f"The study {folder.resolve().name}"
     path = folder / FILE
@@ -210,7 +210,7 @@ def _explained(evidence: Measured) -> Section:
             for way, by in ways.items():
                 chance = analyse.explained_by_chance(part, metric, by, evidence.rng(), 50)
                 value, least, most = (float(frame.loc[metric, way]) for frame in (found, low, high))
-                cells += [_with(value, least, most, "%"), f"{chance:.0%}"]
+                cells += [_with(value, least, most, "%"), f"{100 * chance:.0f} %"]
             rows.append(cells)
     note = Note(
         "The share of a score's variance over runs that a regression on one-hot codes explains; the rest is the "

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from unbraid.figures.pictures import INK, new_figure
 
 DOTS = 200  # runs in a violin, above which they are not drawn one by one
+ENOUGH = 8  # runs for a violin; fewer are dots
 ACROSS = 3  # charts in a row
 
 Matrix = NDArray[np.float64]
@@ -64,7 +65,8 @@ def violins(part: pd.DataFrame, scores: Sequence[str], by: str) -> Any:
             _violin(axis, x, values[np.isfinite(values)], colours(objectives.index(objective) % 10))
         axis.set_title(score, fontsize=9, loc="left")
         axis.set_xlim(0.3, len(names) + 0.7)
-        axis.set_xticks(range(1, len(names) + 1), names, rotation=90, fontsize=6)
+        turned = {"rotation": 35, "ha": "right", "rotation_mode": "anchor"} if max(map(len, names)) > 10 else {}
+        axis.set_xticks(range(1, len(names) + 1), names, fontsize=8, **turned)
         axis.tick_params(axis="y", labelsize=7)
     return figure
 
@@ -72,12 +74,31 @@ def violins(part: pd.DataFrame, scores: Sequence[str], by: str) -> Any:
 def _violin(axis: Any, x: int, values: Matrix, colour: Any) -> None:
     if not len(values):
         return
-    if len(values) > 2 and np.ptp(values) > 0:
+    if len(values) >= ENOUGH and np.ptp(values) > 0:
         for body in axis.violinplot([values], [x], widths=0.8, showextrema=False)["bodies"]:
             body.set_facecolor(colour)
     if len(values) <= DOTS:
-        axis.plot(np.full(len(values), x), values, ".", markersize=3, color=INK)
-    axis.vlines(x, *np.quantile(values, [0.1, 0.9]), color=INK, linewidth=1)
+        axis.plot(np.full(len(values), x), values, ".", markersize=4 if len(values) < ENOUGH else 3, color=INK)
+    axis.vlines(x, *np.quantile(values, [0.1, 0.9]), color=colour if len(values) < ENOUGH else INK, linewidth=1)
+
+
+def scatter(table: pd.DataFrame, x: str, y: str) -> Any:
+    """A chart for each data set: a dot is a run, its colour the objective."""
+    data, objectives = sorted(table["data"].unique()), sorted(table["objective"].unique())
+    rows = -(-len(data) // ACROSS)
+    figure = new_figure(4.0 * min(len(data), ACROSS), 3.2 * rows + 0.4)
+    for place, name in enumerate(data, 1):
+        axis = figure.add_subplot(rows, min(len(data), ACROSS), place)
+        for objective in objectives:
+            part = table[(table["data"] == name) & (table["objective"] == objective)]
+            axis.plot(part[x], part[y], ".", markersize=6, alpha=0.7, label=objective)
+        axis.set_title(name, fontsize=9, loc="left")
+        axis.set_xlabel(x, fontsize=8)
+        axis.set_ylabel(y, fontsize=8)
+        axis.tick_params(labelsize=7)
+    lines, names = figure.axes[0].get_legend_handles_labels()
+    figure.legend(lines, names, loc="outside lower center", ncols=3, fontsize=8)
+    return figure
 
 
 def correlations(matrices: dict[str, pd.DataFrame]) -> Any:
