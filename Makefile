@@ -5,7 +5,7 @@ QUIETLY := --quiet --disable-pip-version-check
 ON_ALL_CORES := -n auto --dist worksteal# neighbours stay together: they share fixtures
 unexport PYTHONDONTWRITEBYTECODE # or every process that a test starts compiles the package again
 
-.PHONY: help install demo check test test-all docs docs-serve tutorials method-pages explorers package bench torture \
+.PHONY: help install demo check test quick-tests check-and-cluster test-all docs docs-serve tutorials method-pages explorers package bench torture \
 	clean
 
 help: ## what each target does
@@ -35,8 +35,13 @@ check: install ## style and types
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-test: install check ## style, types and all quick tests
+test: install ## style, types and all quick tests
+	$(MAKE) --no-print-directory -j 2 quick-tests check-and-cluster
+
+quick-tests:
 	$(BIN)/pytest $(ON_ALL_CORES)
+
+check-and-cluster: check # they take one core, and wait for much of their time
 	$(BIN)/pytest --slow tests/study/test_cluster.py
 
 test-all: install check ## the slow tests too

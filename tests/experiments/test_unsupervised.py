@@ -44,7 +44,7 @@ def runs(*, setting: float, noise: float, trend: float = 1.0, seed: int = 0) -> 
             {"data": data, "objective": objective, "strength": float(level), "seed": run, "udr": rng.standard_normal()}
             | {m: value + own[m] for m, value in scores.items()}
             | quantities
-            | {"downstream.mean.100": rng.random(), "downstream.mean.1000": rng.random()}
+            | {"downstream.mean.100": 0.4 + 0.01 * run, "downstream.mean.1000": 0.8 + 0.01 * level}
             | {"downstream.efficiency": rng.standard_normal()}
         )
     return pd.DataFrame(rows)
