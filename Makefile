@@ -5,8 +5,8 @@ QUIETLY := --quiet --disable-pip-version-check
 ON_ALL_CORES := -n auto --dist worksteal# neighbours stay together: they share fixtures
 unexport PYTHONDONTWRITEBYTECODE # or every process that a test starts compiles the package again
 
-.PHONY: help install demo check test quick-tests check-and-cluster test-all docs docs-serve tutorials method-pages explorers package bench torture \
-	clean
+.PHONY: help install demo check test quick-tests check-and-cluster test-all docs docs-serve tutorials method-pages \
+	explorers package bench torture clean
 
 help: ## what each target does
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "make %-14s%s\n", $$1, $$2 }'
