@@ -170,6 +170,9 @@ def features(tmp_path_factory: pytest.TempPathFactory) -> tuple[Run, Any]:
 def test_rows_of_features_have_bars(opened: Opened, features: tuple[Run, Any]) -> None:
     run, table = features
     page = opened(explore(run, images=100, bits=32))
+    folder = str(run.path.resolve().parent.parent)
+    assert folder in json.dumps(run.config) and folder not in (run.path / "explorer.html").read_text()
+    assert page.locator("h1").inner_text() == f"{run.plan.method} on {run.plan.subject}"
     page.locator(".slider input").first.focus()
     page.keyboard.press("End")
     settle(page)

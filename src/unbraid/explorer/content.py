@@ -141,10 +141,10 @@ def describe(source: Source, sample: Sample) -> Record:
     parts = _parts(blocks)
     return {
         "name": source.run.path.resolve().name,
-        "method": plan.method,
-        "data": plan.data,
+        "method": plan.method.rpartition(":")[2],
+        "data": plan.subject,
         "about": f"{plan.steps:,} steps of {plan.batch}, seed {plan.seed}",
-        "command": plan.command,
+        "command": plan.without_folders.command,
         "blocks": [{"name": name, "role": roles.get(name, ""), "width": block.width} for name, block in blocks.items()],
         "latents": latents,
         "parts": parts,

@@ -84,11 +84,8 @@ def read_page(run: Run) -> Page:
 
 
 def title(plan: Plan) -> str:
-    """Method and data set: a user's own classes without their files, and files by their names."""
-    method, data = (name.rpartition(":")[2] for name in (plan.method, plan.data))
-    given = [plan.data_arguments.get(name) for name in ("path", "target", "background")]
-    files = [Path(path).name for path in given if isinstance(path, str)]
-    return f"{method} on {' against '.join(files) or data}"
+    """Method and data set; a user's own class without its file."""
+    return f"{plan.method.rpartition(':')[2]} on {plan.subject}"
 
 
 def summary(plan: Plan) -> str:

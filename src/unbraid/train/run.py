@@ -24,7 +24,7 @@ import shlex
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
@@ -44,6 +44,7 @@ except ImportError:  # on Windows a run has no lock
 
 # fields of a plan that leave the name of a run alone at these values: runs were named before there were such fields
 OPTIONAL = {"start_from": None, "decay": 0.0}
+OPTIONS = ("arguments", "data_arguments", "sampling")
 
 
 SCALING = "scaling.npz"
@@ -126,6 +127,23 @@ class Plan:
             elif value is not None:
                 words += [f"--{flag}", shlex.quote(str(value))]
         return " ".join(words)
+
+    @property
+    def subject(self) -> str:
+        """The data in words: a user's own class without its file, and files by their names."""
+        given = [self.data_arguments.get(name) for name in ("path", "target", "background")]
+        files = [Path(path).name for path in given if isinstance(path, str) and path]
+        return " against ".join(files) or self.data.rpartition(":")[2]
+
+    @property
+    def without_folders(self) -> Plan:
+        """The same for others to read: files by their names alone."""
+
+        def named(value: Any) -> Any:
+            return Path(value).name if isinstance(value, str) and "/" in value else value
+
+        own = {name: {key: named(value) for key, value in getattr(self, name).items()} for name in OPTIONS}
+        return replace(self, **own, **{name: named(getattr(self, name)) for name in ("method", "data", "start_from")})
 
     @property
     def repeated(self) -> bool:
