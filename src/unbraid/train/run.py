@@ -44,7 +44,6 @@ except ImportError:  # on Windows a run has no lock
 
 # fields of a plan that leave the name of a run alone at these values: runs were named before there were such fields
 OPTIONAL = {"start_from": None, "decay": 0.0}
-OPTIONS = ("arguments", "data_arguments", "sampling")
 
 
 SCALING = "scaling.npz"
@@ -142,8 +141,10 @@ class Plan:
         def named(value: Any) -> Any:
             return Path(value).name if isinstance(value, str) and "/" in value else value
 
-        own = {name: {key: named(value) for key, value in getattr(self, name).items()} for name in OPTIONS}
-        return replace(self, **own, **{name: named(getattr(self, name)) for name in ("method", "data", "start_from")})
+        told: dict[str, Any] = {name: named(getattr(self, name)) for name in ("method", "data", "start_from")}
+        for name in ("arguments", "data_arguments", "sampling"):
+            told[name] = {key: named(value) for key, value in getattr(self, name).items()}
+        return replace(self, **told)
 
     @property
     def repeated(self) -> bool:
