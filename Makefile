@@ -68,7 +68,7 @@ package: ## sdist and wheel in dist/, each checked, installed into an empty envi
 	build/package/tools/bin/pip install $(QUIETLY) build twine
 	build/package/tools/bin/python -m build
 	build/package/tools/bin/twine check --strict dist/*
-	for archive in dist/*.whl dist/*.tar.gz; do sh tests/smoke.sh $$archive || exit 1; done
+	sh tests/smoke.sh dist/*.whl dist/*.tar.gz
 
 bench: install ## speed against other code, one table a script; stop everything else first
 	for script in train study metrics transform explorer intervention image_layers compile; do $(BIN)/python benchmarks/$$script.py || exit 1; done
