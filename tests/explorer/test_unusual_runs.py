@@ -21,6 +21,7 @@ from unbraid.cli import main
 from unbraid.data.table import Bytes, Rows, Table
 from unbraid.errors import UserError
 from unbraid.explorer import network, sheet
+from unbraid.reports.page import title
 from unbraid.train.load import load_method
 from unbraid.train.run import Run
 
@@ -172,7 +173,7 @@ def test_rows_of_features_have_bars(opened: Opened, features: tuple[Run, Any]) -
     page = opened(explore(run, images=100, bits=32))
     folder = str(run.path.resolve().parent.parent)
     assert folder in json.dumps(run.config) and folder not in (run.path / "explorer.html").read_text()
-    assert page.locator("h1").inner_text() == f"{run.plan.method} on {run.plan.subject}"
+    assert page.locator("h1").inner_text() == title(run.plan)
     page.locator(".slider input").first.focus()
     page.keyboard.press("End")
     settle(page)

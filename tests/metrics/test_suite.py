@@ -310,6 +310,20 @@ def test_only_resamples_that_have_a_value_are_counted(monkeypatch: pytest.Monkey
     assert (found.low, found.high, found.params["interval"]) == (None, None, None)
 
 
+def test_shuffled_codes_without_a_score_cost_the_chance_level_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(suite, "SHUFFLES", 3)
+    told = iter([0.5, None, 0.1, 0.3, 0.5, None, None, None])
+
+    def scripted(codes: Array, factors: Array, generator: np.random.Generator) -> Score:
+        if (value := next(told)) is None:
+            raise UserError("these rows have no score")
+        return Score(value, n=300)
+
+    found = once(scripted, {}, PERFECT, FACTORS, rng(), 0)
+    assert found.null == pytest.approx(0.2) and (found.value, found.params["shuffles"]) == (0.5, 2)
+    assert once(scripted, {}, PERFECT, FACTORS, rng(), 0).null is None
+
+
 def test_training_and_test_rows_are_resampled_apart() -> None:
     seen: list[Array] = []
 

@@ -9,7 +9,8 @@ import pytest
 from tests.toys import Squares
 from unbraid import build, fit, report, represent, score
 from unbraid.figures import pictures as figures
-from unbraid.train.run import Run
+from unbraid.reports.page import subject, without_folders
+from unbraid.train.run import Plan, Run
 
 
 @pytest.fixture(scope="module")
@@ -85,3 +86,13 @@ def test_an_unscored_run_says_so(run: Run, tmp_path: Path) -> None:
     copy = shutil.copytree(run.path, tmp_path / "copy")
     (copy / "scores.json").unlink()
     assert "No factors are known" in report(Run(copy)).read_text()
+
+
+def test_a_plan_names_files_without_their_folders() -> None:
+    files = {"target": "/home/me/cases.csv", "background": "study/controls.csv", "id": "sample"}
+    own = Plan("/home/me/mine.py:Mine", {"encoder": "nets/a.py:Net(hidden=3)"}, "two_folders", files, {}, 10, 4, 0)
+    assert subject(own) == "cases.csv against controls.csv"
+    told = without_folders(own).command
+    assert "/" not in told and "--target cases.csv --background controls.csv" in told and "'a.py:Net(hidden=3)'" in told
+    assert subject(Plan("vae", {}, "dsprites", {"path": ""}, {}, 10, 4, 0)) == "dsprites"
+    assert subject(Plan("vae", {}, "sets.py:Mine", {}, {}, 10, 4, 0)) == "Mine"

@@ -305,16 +305,6 @@ def test_initial_weights_come_from_the_seed() -> None:
     assert not torch.equal(weights[0], weights[2])
 
 
-def test_a_plan_names_files_without_their_folders() -> None:
-    files = {"target": "/home/me/cases.csv", "background": "study/controls.csv", "id": "sample"}
-    own = Plan("/home/me/mine.py:Mine", {"encoder": "nets/a.py:Net(hidden=3)"}, "two_folders", files, {}, 10, 4, 0)
-    assert own.subject == "cases.csv against controls.csv"
-    told = own.without_folders.command
-    assert "/" not in told and "--target cases.csv --background controls.csv" in told and "'a.py:Net(hidden=3)'" in told
-    assert Plan("vae", {}, "dsprites", {"path": ""}, {}, 10, 4, 0).subject == "dsprites"
-    assert Plan("vae", {}, "sets.py:Mine", {}, {}, 10, 4, 0).subject == "Mine"
-
-
 def test_decay_is_part_of_a_name_and_of_the_command_only_where_it_is_not_0() -> None:
     plain = Plan("vae", {"lr": 0.1}, "dsprites", {}, {}, 10, 4, 0)
     falling = replace(plain, decay=0.3)

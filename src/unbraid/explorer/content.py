@@ -22,6 +22,7 @@ from unbraid.metrics.plane import picture_plane
 from unbraid.problems import problems_of
 from unbraid.problems.latents import DEAD
 from unbraid.problems.slices import slices_of
+from unbraid.reports.page import subject, without_folders
 from unbraid.train.run import Run
 
 Record = dict[str, Any]  # as it stands in the page's JSON
@@ -142,9 +143,9 @@ def describe(source: Source, sample: Sample) -> Record:
     return {
         "name": source.run.path.resolve().name,
         "method": plan.method.rpartition(":")[2],
-        "data": plan.subject,
+        "data": subject(plan),
         "about": f"{plan.steps:,} steps of {plan.batch}, seed {plan.seed}",
-        "command": plan.without_folders.command,
+        "command": without_folders(plan).command,
         "blocks": [{"name": name, "role": roles.get(name, ""), "width": block.width} for name, block in blocks.items()],
         "latents": latents,
         "parts": parts,

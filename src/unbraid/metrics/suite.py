@@ -189,6 +189,7 @@ def _begun(
     *,
     chance: bool = True,
 ) -> _Begun:
+    """The score of a metric, and what its chance level and its interval take."""
     if needs_factors(function) and factors is None:
         raise UserError(f"{function.__name__} needs factors, and none are given")
     draw, own, shuffled = rng.spawn(3)
@@ -206,18 +207,19 @@ def _begun(
     lighter = {**LIGHTER.get(function.__name__, {}), **arguments}
     lighter |= {"jobs": 1} if "jobs" in arguments else {}
 
+    def value(c: Codes, f: Any, generator: np.random.Generator) -> float:
+        try:
+            return function(*((c, f) if needs_factors(function) else (c,)), generator, **lighter).value
+        except UserError:  # a sample may lack a rare value of a factor
+            return float("nan")
+
     def of_shuffled(generator: np.random.Generator) -> float:
-        if not needs_factors(function):
-            return function(generator.permuted(codes, axis=0), generator, **lighter).value
-        return function(generator.permutation(codes), factors, generator, **lighter).value
+        mixed = generator.permutation(codes) if needs_factors(function) else generator.permuted(codes, axis=0)
+        return value(mixed, factors, generator)
 
     def of_sample(generator: np.random.Generator) -> float:
         rows = _resampled(parts, generator)
-        arrays = (codes[rows], factors[rows]) if needs_factors(function) else (codes[rows],)
-        try:
-            return function(*arrays, generator, **lighter).value
-        except UserError:  # the sample may lack a rare value of a factor
-            return float("nan")
+        return value(codes[rows], None if factors is None else factors[rows], generator)
 
     slow = len(parts) > 1 or function.__name__ in SAMPLING
     shuffles = 1 if slow else min(SHUFFLES, max(3, ROWS // 5 // len(codes)))
@@ -249,9 +251,10 @@ def _finished(begun: Sequence[_Begun], jobs: int) -> list[Score]:
 
 def _with_chance(found: Score, values: list[float]) -> Score:
     """The score with its chance level, the mean over shuffles, and the standard deviation over them."""
-    params = {**found.params, "shuffles": len(values)}
-    spread = {"chance_spread": float(np.std(values, ddof=1))} if len(values) > 1 else {}
-    return replace(found, null=float(np.mean(values)), params=params | spread)
+    known = [value for value in values if np.isfinite(value)]
+    params = {**found.params, "shuffles": len(known)}
+    spread = {"chance_spread": float(np.std(known, ddof=1))} if len(known) > 1 else {}
+    return replace(found, null=float(np.mean(known)) if known else None, params=params | spread)
 
 
 def _with_interval(found: Score, replicates: list[float], *, apart: bool) -> Score:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -84,8 +84,27 @@ def read_page(run: Run) -> Page:
 
 
 def title(plan: Plan) -> str:
-    """Method and data set; a user's own class without its file."""
-    return f"{plan.method.rpartition(':')[2]} on {plan.subject}"
+    """Method and data; a user's own class without its file."""
+    return f"{plan.method.rpartition(':')[2]} on {subject(plan)}"
+
+
+def subject(plan: Plan) -> str:
+    """The data in words: a user's own class without its file, and files by their names."""
+    given = [plan.data_arguments.get(name) for name in ("path", "target", "background")]
+    files = [Path(path).name for path in given if isinstance(path, str) and path]
+    return " against ".join(files) or plan.data.rpartition(":")[2]
+
+
+def without_folders(plan: Plan) -> Plan:
+    """The plan for others to read: files by their names alone."""
+
+    def named(value: Any) -> Any:
+        return Path(value).name if isinstance(value, str) and "/" in value else value
+
+    told: dict[str, Any] = {name: named(getattr(plan, name)) for name in ("method", "data", "start_from")}
+    for name in ("arguments", "data_arguments", "sampling"):
+        told[name] = {key: named(value) for key, value in getattr(plan, name).items()}
+    return replace(plan, **told)
 
 
 def summary(plan: Plan) -> str:

@@ -24,7 +24,7 @@ import shlex
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
@@ -126,25 +126,6 @@ class Plan:
             elif value is not None:
                 words += [f"--{flag}", shlex.quote(str(value))]
         return " ".join(words)
-
-    @property
-    def subject(self) -> str:
-        """The data in words: a user's own class without its file, and files by their names."""
-        given = [self.data_arguments.get(name) for name in ("path", "target", "background")]
-        files = [Path(path).name for path in given if isinstance(path, str) and path]
-        return " against ".join(files) or self.data.rpartition(":")[2]
-
-    @property
-    def without_folders(self) -> Plan:
-        """The same for others to read: files by their names alone."""
-
-        def named(value: Any) -> Any:
-            return Path(value).name if isinstance(value, str) and "/" in value else value
-
-        told: dict[str, Any] = {name: named(getattr(self, name)) for name in ("method", "data", "start_from")}
-        for name in ("arguments", "data_arguments", "sampling"):
-            told[name] = {key: named(value) for key, value in getattr(self, name).items()}
-        return replace(self, **told)
 
     @property
     def repeated(self) -> bool:
