@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from unbraid.study.claims import Claim, Numbers, Record, Verdict
 from unbraid.study.reproduce import Found, Results
-from unbraid.study.verdicts import Margin, claim, paired, same_ratio, within
+from unbraid.study.verdicts import SECOND_LOOK, Margin, claim, decide, paired, same_ratio, within
 
 from .figures import draw
-from .tables import GRASS, score, tables
+from .tables import GRASS, PAPER, score, tables
 
 LOSSES = ("Eq. 8", "Eq. 7", "cVAE", "sRbVAE")
 APART = 20.0  # points by which the digit is clearer in s than in z
 NEAR = 3.0  # points within which one loss is as good as another
+SHARE = 0.25  # of the paper's difference, where it is large: less is not what it speaks of
+CLEANER = 0.1  # of the correlation with the true patch, which a reader of a figure would see
 BEFORE: dict[str, Verdict] = {
     "003-1": "shown", "003-2": "unclear", "003-3": "unclear", "003-4": "unclear", "003-5": "not shown",
     "003-6": "not shown", "003-7": "shown", "003-8": "not shown", "003-9": "not shown", "003-10": "unclear",
@@ -38,11 +40,17 @@ Asked = tuple[str, str, str, list[Margin]]
 
 
 def claims(r: Results, notes: Mapping[str, str] | None = None) -> list[Claim]:
-    found = []
+    found, before = [], {**BEFORE, **{id: decide(margins, SECOND_LOOK)[0] for id, margins in earlier(r).items()}}
     for id, paper, ours, margins in asked(r):
         seeds = min(margin.ways[1] for margin in margins if margin.ways)
-        found.append(claim(id, paper, ours, margins, seeds=seeds, notes=notes, before=BEFORE.get(id)))
+        found.append(
+            claim(id, paper, ours, margins, seeds=seeds, notes=notes, before=before.get(id), level=SECOND_LOOK)
+        )
     return found
+
+
+def above(what: str, values: Numbers) -> Margin:
+    return paired(what, values, SECOND_LOOK)
 
 
 def asked(r: Results) -> list[Asked]:
@@ -53,17 +61,29 @@ def asked(r: Results) -> list[Asked]:
     return [*found, _photographs(r, "Eq. 8 on samples", " (samples)")]
 
 
+def earlier(r: Results) -> dict[str, list[Margin]]:
+    """Rules as they were before the runs, of those that were changed when a difference near zero left them open."""
+    line = {m: 100 * score(r, m, "linear", "clustering_s") for m in LOSSES}
+    grass = {m: score(r, m, "linear", "truth", "grass_from_[z,0]") for m in LOSSES}
+    return {
+        "003-4": [*_order(line, LOSSES[0]), *_above_srb(line, LOSSES[:3], 0.0)],
+        "003-8": [above(f"{m} above sRbVAE", grass[m] - grass["sRbVAE"]) for m in LOSSES[:2]],
+    }
+
+
 def _distances(r: Results, eight: str, which: str) -> list[Asked]:
     """003-1 and 003-2: squared W2 between sampled common codes of targets and backgrounds."""
     w2 = {(m, k): score(r, m, k, "w2_z") for m in (eight, "Eq. 7", "cVAE") for k in GRASS}
     floor = {(m, k): score(r, m, k, "w2_z", "parts", "floor") for m in (eight, "Eq. 7") for k in GRASS}
     excess = {key: w2[key] - floor[key] for key in floor}
     halved = [
-        paired(f"half of the excess of W2 over its floor, {name}", excess["Eq. 7", k] / 2 - excess[eight, k])
+        above(f"half of the excess of W2 over its floor, {name}", excess["Eq. 7", k] / 2 - excess[eight, k])
         for k, name in GRASS.items()
     ]
     same = [
-        m for k, name in GRASS.items() for m in same_ratio(f"Eq. 7 to cVAE, {name}", w2["Eq. 7", k], w2["cVAE", k], 0.2)
+        margin
+        for k, name in GRASS.items()
+        for margin in same_ratio(f"Eq. 7 to cVAE, {name}", w2["Eq. 7", k], w2["cVAE", k], 0.2, SECOND_LOOK)
     ]
     numbers = "; ".join(
         f"{name}: Eq. 7 {_mean(w2['Eq. 7', k])} over a floor of {_mean(floor['Eq. 7', k])}, "
@@ -84,28 +104,39 @@ def _digits(r: Results, eight: str, which: str) -> list[Asked]:
     s = {(m, k): 100 * score(r, m, k, "clustering_s") for m in losses for k in GRASS}
     line = {m: s[m, "linear"] for m in losses}
     z = {m: 100 * score(r, m, "linear", "clustering_z") for m in losses}
-    apart = [paired(f"s less z less {APART:g} points, {m}", line[m] - z[m] - APART) for m in losses[:3]]
-    apart += [paired(f"half of s less z, {m}", line[m] / 2 - z[m]) for m in losses[:3]]
-    order = [
-        paired(f"{a} at most {NEAR:g} points below {b}", line[a] - line[b] + NEAR)
-        for a, b in ((eight, "Eq. 7"), ("Eq. 7", "cVAE"))
-    ]
-    order += [paired(f"{m} above sRbVAE", line[m] - line["sRbVAE"]) for m in losses[:3]]
+    apart = [above(f"s less z less {APART:g} points, {m}", line[m] - z[m] - APART) for m in losses[:3]]
+    apart += [above(f"half of s less z, {m}", line[m] / 2 - z[m]) for m in losses[:3]]
+    order = [*_order(line, eight), *_above_srb(line, losses[:3], SHARE)]
     harder = [
-        paired(f"0.7 of L-MNIST less NL-MNIST, {m}", 0.7 * line[m] - _at(s[m, "nonlinear"], line[m])) for m in losses
+        above(f"0.7 of L-MNIST less NL-MNIST, {m}", 0.7 * line[m] - _at(s[m, "nonlinear"], line[m])) for m in losses
     ]
     return [
         (f"003-3{which}", "L-MNIST: digits are in s (89 to 92 %), not in z (12 %), for cVAE, Eq. 7 and Eq. 8",
          "; ".join(f"{m} s {_mean(line[m])} z {_mean(z[m])}" for m in losses[:3])
          + f" ({APART:g} points and twofold are asked for)", apart),
         (f"003-4{which}", "order on s: Eq. 8 92.2, Eq. 7 91.2, cVAE 89.0, sRbVAE 65.1",
-         ", ".join(f"{m} {_mean(line[m])}" for m in losses) + f" ({NEAR:g} points less are allowed)", order),
+         ", ".join(f"{m} {_mean(line[m])}" for m in losses)
+         + f" ({NEAR:g} points less are allowed; {SHARE:g} of the paper's gap to sRbVAE is asked for)", order),
         ("003-5", "sRbVAE leaks on L-MNIST: z 64.9, s 65.1", f"z {_mean(z['sRbVAE'])}, s {_mean(line['sRbVAE'])} "
-         "(within 10 points is asked for)", within("s less z", line["sRbVAE"] - z["sRbVAE"], 10.0)),
+         "(within 10 points is asked for)", within("s less z", line["sRbVAE"] - z["sRbVAE"], 10.0, SECOND_LOOK)),
         ("003-6", "NL-MNIST is much harder: s 23 to 32 %",
          ", ".join(f"{m} {_mean(s[m, 'nonlinear'])} for {_mean(line[m])}" for m in losses)
          + " (0.7 of the linear accuracy or less is asked for)", harder),
     ]  # fmt: skip
+
+
+def _order(line: Mapping[str, Numbers], eight: str) -> list[Margin]:
+    pairs = ((eight, "Eq. 7"), ("Eq. 7", "cVAE"))
+    return [above(f"{a} at most {NEAR:g} points below {b}", line[a] - line[b] + NEAR) for a, b in pairs]
+
+
+def _above_srb(line: Mapping[str, Numbers], losses: Sequence[str], share: float) -> list[Margin]:
+    """That digits are clearer in s than with sRbVAE, by a share of the paper's difference."""
+    found = []
+    for m in losses:
+        least = share * (PAPER["linear", "Eq. 8" if "Eq. 8" in m else m][2] - PAPER["linear", "sRbVAE"][2])
+        found.append(above(f"{m} above sRbVAE, less {least:.1f} points", line[m] - line["sRbVAE"] - least))
+    return found
 
 
 def _salient_of_backgrounds(r: Results) -> Asked:
@@ -115,7 +146,7 @@ def _salient_of_backgrounds(r: Results) -> Asked:
         "Eq. 7 drives the background's salient code to zero",
         f"E[|mu_s|^2 + |sigma_s|^2] on backgrounds: Eq. 7 {_mean(held['Eq. 7'], 3)}, cVAE {_mean(held['cVAE'], 3)} "
         "(ten times less is asked for)",
-        [paired("log10 of cVAE over Eq. 7, less 1", np.log10(held["cVAE"] / held["Eq. 7"]) - 1)],
+        [above("log10 of cVAE over Eq. 7, less 1", np.log10(held["cVAE"] / held["Eq. 7"]) - 1)],
     )
 
 
@@ -125,8 +156,8 @@ def _clean_background(r: Results) -> Asked:
         "003-8",
         "decoding [z, 0] of a target gives clean background (figure)",
         "correlation of [z, 0] with the true patch: " + ", ".join(f"{m} {_mean(v, 3)}" for m, v in grass.items())
-        + " (more than sRbVAE is asked for)",
-        [paired(f"{m} above sRbVAE", grass[m] - grass["sRbVAE"]) for m in LOSSES[:2]],
+        + f" ({CLEANER:g} more than sRbVAE is asked for)",
+        [above(f"{m} above sRbVAE, less {CLEANER:g}", grass[m] - grass["sRbVAE"] - CLEANER) for m in LOSSES[:2]],
     )  # fmt: skip
 
 
@@ -148,7 +179,7 @@ def _strength(r: Results) -> Asked:
         + ", ".join(f"{weight}: {_mean(v)}" for weight, v in curve.items())
         + f" (at most {NEAR:g} points less than each is asked for: the paper's gap to 0 is one point)",
         [
-            paired(f"1 at most {NEAR:g} points below {weight}", curve["1"] - _at(curve[weight], curve["1"]) + NEAR)
+            above(f"1 at most {NEAR:g} points below {weight}", curve["1"] - _at(curve[weight], curve["1"]) + NEAR)
             for weight in others
         ],
     )
@@ -163,7 +194,7 @@ def _photographs(r: Results, eight: str, which: str) -> Asked:
         "digits on photographs in place of faces, which cannot be had here: digit from s by a linear classifier "
         + ", ".join(f"{m} {_mean(v)}" for m, v in right.items())
         + f" (at most {NEAR:g} points less than each is asked for)",
-        [paired(f"{eight} at most {NEAR:g} points below {m}", right[eight] - right[m] + NEAR) for m in labels[1:]],
+        [above(f"{eight} at most {NEAR:g} points below {m}", right[eight] - right[m] + NEAR) for m in labels[1:]],
     )
 
 

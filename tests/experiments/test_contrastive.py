@@ -9,6 +9,7 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 import pytest
@@ -51,7 +52,7 @@ def result(job: Job, noise: float, changes: tuple[Change, ...]) -> Result:
         "probe": 0.8 if eight else 0.7,
     }
     numbers |= {name: value for label, data, name, value in changes if (label, data) == (job.label, set_of(job))}
-    rng = np.random.default_rng((job.plan.seed, abs(hash(job.label)) % 1000))
+    rng = np.random.default_rng((job.plan.seed, crc32(job.label.encode())))
     return written(job, {name: value * (1 + noise * rng.standard_normal()) for name, value in numbers.items()})
 
 
@@ -116,16 +117,18 @@ def edges() -> Iterator[tuple[str, list[Change], str, str, str, float, int]]:
             yield id, [(m, "linear", "s", 0.3)], m, "linear", "z", 0.1, 1  # 20 points less
     yield "003-4", [("Eq. 7", "linear", "s", 0.91)], "Eq. 8", "linear", "s", 0.88, -1
     yield "003-4", [("cVAE", "linear", "s", 0.89)], "Eq. 7", "linear", "s", 0.86, -1
-    for s in ((0.88, 0.905, 0.91), (0.92, 0.89, 0.895), (0.92, 0.91, 0.89)):  # each of the three the least
+    gaps = (27.03, 26.09, 23.88)  # of the paper
+    for s in ((0.88, 0.905, 0.91), (0.92, 0.89, 0.895), (0.92, 0.91, 0.85)):  # each of the three the least
         others: list[Change] = [(m, "linear", "s", value) for m, value in zip(MAIN[:3], s, strict=True)]
-        yield "003-4", others, "sRbVAE", "linear", "s", min(s), 1
+        edge = min(value - gap / 400 for value, gap in zip(s, gaps, strict=True))
+        yield "003-4", others, "sRbVAE", "linear", "s", edge, 1
     yield "003-5", [], "sRbVAE", "linear", "z", 0.75, 1
     yield "003-5", [], "sRbVAE", "linear", "z", 0.55, -1
     for m, value in (("Eq. 8", 0.92), ("Eq. 7", 0.91), ("cVAE", 0.89), ("sRbVAE", 0.65)):
         yield "003-6", [], m, "nonlinear", "s", 0.7 * value, 1
     yield "003-7", [], "Eq. 7", "linear", "salience", 0.2, 1
     for m in ("Eq. 8", "Eq. 7"):
-        yield "003-8", [], m, "linear", "grass", 0.3, -1
+        yield "003-8", [], m, "linear", "grass", 0.4, -1
     for m in ("Eq. 7", "Eq. 8, lambda_z 0.1", "Eq. 8"):
         yield "003-9", [], m, "linear", "s", 1.0, 1
     for id in ("003-10", "003-10 (samples)"):
@@ -180,6 +183,15 @@ def test_the_papers_own_numbers_pass_and_their_opposite_does_not() -> None:
     assert {id for id in IDS if false[id] > 0.05 * draws} == set(), false
 
 
+def test_a_rule_that_was_changed_stands_beside_the_earlier_one() -> None:
+    """A difference near zero is far below the paper's, which decides; that it is above zero cannot be told."""
+    near: list[Change] = [(m, "linear", "s", 0.65) for m in ("Eq. 7", "cVAE")]
+    found = verdicts(*near, ("Eq. 7", "linear", "grass", 0.3), noise=0.05)
+    assert (found["003-4"].verdict, found["003-4"].before) == ("not shown", "unclear")
+    assert (found["003-8"].verdict, found["003-8"].before) == ("not shown", "unclear")
+    assert found["003-1"].before == "shown"  # of the first record
+
+
 def test_a_note_goes_with_a_claim_that_is_not_shown() -> None:
     notes = {"003-7": "Looked into."}
     every = Results([result(job, 0.002, ()) for job in plan()])
@@ -202,9 +214,9 @@ def test_one_seed_and_scores_that_are_missing_decide_nothing() -> None:
 
 def test_the_plan_has_the_seeds_that_the_page_speaks_of() -> None:
     count = Counter((job.label, set_of(job)) for job in plan() if "over steps" not in job.label)
-    assert len(plan()) == 196
+    assert len(plan()) == 261
     for label in (*MAIN, SAMPLES):
-        assert [count[label, data] for data in GRASS] == [8, 5]
+        assert [count[label, data] for data in GRASS] == [16, 10]
     assert {count[label, "photographs"] for label in ("Eq. 8", SAMPLES, "Eq. 7", "RbVAE", "sRbVAE")} == {5}
     assert {count[f"{m}, 8/4", "linear"] for m in ("Eq. 7", "Eq. 8", "cVAE", SAMPLES)} == {5}
     assert [count["cPCA", data] for data in GRASS] == [1, 1]

@@ -9,6 +9,8 @@ import pytest
 from scipy import stats
 
 from unbraid.study.verdicts import (
+    LEVEL,
+    SECOND_LOOK,
     Margin,
     best_in_the_mean,
     bootstrapped,
@@ -75,6 +77,23 @@ def test_the_chance_of_a_false_not_shown_is_held_over_many_margins() -> None:
         [decide([paired("m", rng.standard_normal(6)) for _ in range(8)])[0] == "not shown" for _ in range(1500)]
     )
     assert rate <= 0.05 + 0.017
+
+
+def test_two_looks_together_are_wrong_as_rarely_as_one() -> None:
+    rng = np.random.default_rng(5)
+
+    def shown_at_either_look(level: float) -> float:
+        draws = rng.standard_normal((3000, 16))
+        return float(np.mean([max(paired("m", v[:8], level).low, paired("m", v, level).low) > 0 for v in draws]))
+
+    assert shown_at_either_look(SECOND_LOOK) == pytest.approx(0.05, abs=0.012)
+    assert shown_at_either_look(LEVEL) > 0.065
+    below = Margin("below", -1.0, -0.01, 0.04)
+    assert decide([below])[0] == "not shown" and decide([below], SECOND_LOOK)[0] == "unclear"
+    assert claim("000-0", "p", "o", [below], seeds=3, level=SECOND_LOOK).verdict == "unclear"
+    values = np.array([0.01, 0.02, 0.015, 0.03])
+    assert within("m", values, 0.1, 0.01)[0].low < within("m", values, 0.1)[0].low
+    assert same_ratio("m", values, values[::-1], 0.1, 0.01)[0].low < same_ratio("m", values, values[::-1], 0.1)[0].low
 
 
 def test_equivalence_is_two_one_sided_tests() -> None:

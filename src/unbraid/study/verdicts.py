@@ -3,6 +3,9 @@
 A claim is shown when the lower bound of every margin is above zero (an intersection-union test, which needs no
 correction); it is not shown when some margin is below zero beyond chance, with Holm's correction over the margins; else
 it is unclear. Seeds are paired: the same seed means the same order of data for every method.
+
+Where claims are unclear and as many fresh seeds are added, all seeds are judged again at the level SECOND_LOOK, so that
+the chance of a wrong verdict at either look stays at 5 % (Pocock 1977).
 """
 
 from __future__ import annotations
@@ -18,6 +21,7 @@ from scipy import stats
 from unbraid.study.claims import Claim, Numbers, Verdict
 
 LEVEL = 0.05  # of each one-sided test
+SECOND_LOOK = 0.03  # of each of two looks, the second with twice the seeds: together 0.05
 
 
 @dataclass(frozen=True)
@@ -35,7 +39,7 @@ class Margin:
         return "shown" if self.low > 0 else "not shown" if self.high < 0 else "unclear"
 
 
-def paired(what: str, values: Numbers) -> Margin:
+def paired(what: str, values: Numbers, level: float = LEVEL) -> Margin:
     """The mean of one number for each seed, by Student's t; without several seeds nothing is known."""
     values = np.asarray(values, float)
     values = values[np.isfinite(values)]
@@ -45,7 +49,7 @@ def paired(what: str, values: Numbers) -> Margin:
     mean, error = float(values.mean()), float(values.std(ddof=1) / n**0.5)
     if error == 0:
         return Margin(what, mean, mean, 0.0 if mean < 0 else 1.0, ways)
-    reach = float(stats.t.ppf(1 - LEVEL, n - 1)) * error
+    reach = float(stats.t.ppf(1 - level, n - 1)) * error
     return Margin(what, mean - reach, mean + reach, float(stats.t.cdf(mean / error, n - 1)), ways)
 
 
@@ -63,18 +67,18 @@ def unpaired(what: str, larger: Numbers, smaller: Numbers) -> Margin:
     return Margin(what, mean - reach, mean + reach, float(stats.t.cdf(mean / error, freedom)))
 
 
-def within(what: str, values: Numbers, tolerance: float) -> list[Margin]:
+def within(what: str, values: Numbers, tolerance: float, level: float = LEVEL) -> list[Margin]:
     """That the mean lies within a tolerance of zero: two one-sided tests."""
     values = np.asarray(values, float)
     return [
-        paired(f"{what}: not above {tolerance:g}", tolerance - values),
-        paired(f"{what}: not below -{tolerance:g}", tolerance + values),
+        paired(f"{what}: not above {tolerance:g}", tolerance - values, level),
+        paired(f"{what}: not below -{tolerance:g}", tolerance + values, level),
     ]
 
 
-def same_ratio(what: str, a: Numbers, b: Numbers, tolerance: float) -> list[Margin]:
+def same_ratio(what: str, a: Numbers, b: Numbers, tolerance: float, level: float = LEVEL) -> list[Margin]:
     """That two positive quantities have a ratio within 1 / (1 + tolerance) and 1 + tolerance, on the mean log ratio."""
-    return within(what, np.log(np.asarray(a, float) / np.asarray(b, float)), math.log1p(tolerance))
+    return within(what, np.log(np.asarray(a, float) / np.asarray(b, float)), math.log1p(tolerance), level)
 
 
 def keeps(what: str, part: Numbers, of: Numbers, share: float) -> Margin:
@@ -123,12 +127,12 @@ def best_in_the_mean(values: Mapping[str, Numbers]) -> str:
     return max(means or values, key=lambda name: float(means.get(name, 0)))
 
 
-def decide(margins: Sequence[Margin]) -> tuple[Verdict, Margin]:
+def decide(margins: Sequence[Margin], level: float = LEVEL) -> tuple[Verdict, Margin]:
     """The verdict and the margin that decides it."""
     if all(margin.low > 0 for margin in margins):
         return "shown", min(margins, key=lambda margin: margin.low)
     least = min(margins, key=lambda margin: margin.p)
-    if least.p < LEVEL / len(margins) and least.high < 0:
+    if least.p < level / len(margins) and least.high < 0:
         return "not shown", least
     return "unclear", min((m for m in margins if m.low <= 0), key=lambda margin: margin.p)
 
@@ -142,6 +146,7 @@ def claim(
     seeds: int,
     notes: Mapping[str, str] | None = None,
     before: Verdict | None = None,
+    level: float = LEVEL,
 ) -> Claim:
     """A claim decided by its margins.
 
@@ -149,8 +154,9 @@ def claim(
         seeds: the least number in any margin
         notes: what was found when a claim that is not shown was looked into, by claim
         before: the verdict under an earlier rule, where results had been seen before the rule was changed
+        level: of each one-sided test, as the margins have it
     """
-    verdict, deciding = decide(margins)
+    verdict, deciding = decide(margins, level)
     ways = deciding.ways if verdict == "unclear" else None
     return Claim(
         id=id,
