@@ -13,7 +13,7 @@ import unbraid
 from tests.study.toys import SMALL
 from unbraid.metrics.model.quantities import image_nll
 from unbraid.nets.autoencoders import decoder
-from unbraid.study import Study, product
+from unbraid.study import Study, execute, product
 from unbraid.study.execute import states, task, work
 from unbraid.study.plan import Job
 from unbraid.study.store import Bucket, Folder
@@ -52,6 +52,19 @@ def test_the_likelihood_of_pictures_is_the_decoders(likelihood: str) -> None:
     net = decoder("mlp", (1, 8, 8), 3, width=4, likelihood=likelihood)
     z, x = 5 * torch.randn(6, 3), torch.rand(6, 1, 8, 8)
     torch.testing.assert_close(image_nll(net.mean(z), x, likelihood), net.nll(z, x), rtol=1e-4, atol=1e-3)
+
+
+def test_neighbours_share_their_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    loaded, load = list[str](), unbraid.load_data
+    monkeypatch.setattr(
+        "unbraid.train.load.load_data", lambda name, **given: (loaded.append(name), load(name, **given))[1]
+    )
+    execute._table.cache_clear()
+    for data, seed in (("dsprites", 0), ("dsprites", 1), ("shapes3d", 0), ("dsprites", 2)):
+        point = {**SMALL[0], "data": data, "seed": seed, "method": "vae", "steps": 1}
+        (job,) = Study(runs=[point], metrics=[], points=300).jobs()
+        assert do(job, str(tmp_path))["status"] == "finished"
+    assert loaded == ["dsprites", "shapes3d", "dsprites"]
 
 
 def test_a_new_metric_trains_nothing_and_keeps_the_other_scores(tmp_path: Path) -> None:

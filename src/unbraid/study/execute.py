@@ -7,14 +7,18 @@ import platform
 import time
 import traceback
 from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from unbraid import catalogue
 from unbraid.errors import UserError, of_the_disk
 from unbraid.study.plan import Job
 from unbraid.study.store import Store, open_store
 from unbraid.train.run import Busy, Plan, Run
+
+if TYPE_CHECKING:
+    from unbraid.data.table import Table
 
 Tell = Callable[[int, float], None]  # number of steps done, and the loss
 
@@ -110,12 +114,20 @@ def reason_of(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}".partition("\n")[0]
 
 
+@lru_cache(maxsize=1)
+def _table(name: str, arguments: str) -> Table:
+    """Kept from run to run: neighbours in a plan often share a data set, and decoding its images takes time."""
+    from unbraid.train.load import load_data
+
+    return load_data(name, **json.loads(arguments))
+
+
 def _perform(job: Job, folder: Path, device: str, threads: int, tell: Tell) -> None:
     from unbraid.train.fit import fit
-    from unbraid.train.load import built, load_data
+    from unbraid.train.load import built
 
     plan = job.plan
-    table = load_data(plan.data, **plan.data_arguments)
+    table = _table(plan.data, json.dumps(plan.data_arguments))
     method = built(catalogue.find("methods", plan.method), table.spec, plan.arguments, plan.seed)
     clock = Clock(plan, tell)
     run = fit(

@@ -78,15 +78,16 @@ class ImageCache:
         self._known: NDArray[np.bool_] = np.zeros(kept, bool)
 
     def __call__(self, rows: Rows) -> NDArray[Any]:
+        keeps = rows < len(self._known)
+        for row in rows[keeps][~self._known[rows[keeps]]].tolist():
+            if not self._known[row]:  # it may be asked for twice
+                self._pixels[row], self._known[row] = self._read(row), True
+        if keeps.all():
+            return self._pixels[rows]
         out = np.empty((len(rows), *self._shape), self._pixels.dtype)
-        for i, row in enumerate(rows.tolist()):
-            if row >= len(self._known):
-                out[i] = self._read(row)
-                continue
-            if not self._known[row]:
-                self._pixels[row] = self._read(row)
-                self._known[row] = True
-            out[i] = self._pixels[row]
+        out[keeps] = self._pixels[rows[keeps]]
+        for i in np.flatnonzero(~keeps):
+            out[i] = self._read(int(rows[i]))
         return out
 
 
