@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ import torch
 
 import unbraid
 from tests.study.toys import SMALL
+from unbraid.data.table import Table
 from unbraid.metrics.model.quantities import image_nll
 from unbraid.nets.autoencoders import decoder
 from unbraid.study import Study, execute, product
@@ -56,9 +58,12 @@ def test_the_likelihood_of_pictures_is_the_decoders(likelihood: str) -> None:
 
 def test_neighbours_share_their_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     loaded, load = list[str](), unbraid.load_data
-    monkeypatch.setattr(
-        "unbraid.train.load.load_data", lambda name, **given: (loaded.append(name), load(name, **given))[1]
-    )
+
+    def counted(name: str, **arguments: Any) -> Table:
+        loaded.append(name)
+        return load(name, **arguments)
+
+    monkeypatch.setattr("unbraid.train.load.load_data", counted)
     execute._table.cache_clear()
     for data, seed in (("dsprites", 0), ("dsprites", 1), ("shapes3d", 0), ("dsprites", 2)):
         point = {**SMALL[0], "data": data, "seed": seed, "method": "vae", "steps": 1}
