@@ -12,7 +12,7 @@ from itertools import pairwise
 import numpy as np
 import pandas as pd
 
-from unbraid.study import analyse
+from unbraid.study import analyse, choosing
 from unbraid.study.claims import Claim, Record, Verdict
 from unbraid.study.collect import collect, wide
 from unbraid.study.reproduce import Found
@@ -197,7 +197,7 @@ def _selection(table: pd.DataFrame) -> Asked:
         own = [analyse.agreement(p, METRICS).abs().to_numpy()[~np.eye(len(METRICS), dtype=bool)].mean() for p in parts]
         return float(np.mean(own) - np.mean(best))
 
-    guides = {g: np.mean([analyse.choice_by(table, g, m) for m in METRICS]) for g in ("elbo", "udr")}
+    guides = {g: np.mean([choosing.choice_by(table, g, m) for m in METRICS]) for g in ("elbo", "udr")}
     return (
         "001-5",
         "unsupervised quantities (reconstruction, KL, ELBO, TC) do not select models reliably",

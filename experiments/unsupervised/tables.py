@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import t as student
 
-from unbraid.study import analyse
+from unbraid.study import analyse, choosing
 from unbraid.study.claims import Table
 
 METRICS = ["beta_vae_score", "factor_vae_score", "mig", "dci", "modularity", "sap"]
@@ -74,7 +74,7 @@ def variance(table: pd.DataFrame, way: str) -> Table:
 
 
 def transfer_rate(table: pd.DataFrame, kind: str) -> float:
-    return analyse.transfer(table, METRICS, other_data=kind != "new seed", other_score=kind.endswith("metric"))
+    return choosing.transfer(table, METRICS, other_data=kind != "new seed", other_score=kind.endswith("metric"))
 
 
 def transfers(table: pd.DataFrame) -> Table:

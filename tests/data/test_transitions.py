@@ -12,10 +12,11 @@ from tests.toys import Squares
 
 from unbraid.data.arrays import from_pairs
 from unbraid.data.batch import Transitions
+from unbraid.data.moves import laplace_steps, moved
 from unbraid.data.samplers import sampler
 from unbraid.data.sets.images import Images
 from unbraid.data.split import correlate, hold_out, select_rows
-from unbraid.data.table import Factor, laplace_steps, moved
+from unbraid.data.table import Factor
 from unbraid.errors import UserError
 
 

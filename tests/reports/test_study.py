@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from unbraid.cli import main
+from unbraid.reports import analyses
 from unbraid.reports import study as page
 from unbraid.study import Study, chain, product
 from unbraid.study.measured import gather
@@ -22,7 +23,7 @@ METRICS = ("mig", "dci", "sap")
 
 @pytest.fixture(autouse=True)
 def few_replicates(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(page, "REPLICATES", 8)
+    monkeypatch.setattr(analyses, "REPLICATES", 8)
 
 
 def plan(seeds: int = 3, data: tuple[str, ...] = ("dsprites", "shapes3d")) -> list[Job]:

@@ -149,10 +149,10 @@ def test_a_study_of_five_hundred_runs_stays_below_three_megabytes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from tests.reports.test_study import leave as leave_study
-    from unbraid.reports import study
+    from unbraid.reports import analyses, study
     from unbraid.study import Study, product
 
-    monkeypatch.setattr(study, "REPLICATES", 2)
+    monkeypatch.setattr(analyses, "REPLICATES", 2)
     runs = product(method="beta_vae", beta=[1, 2, 4, 6, 8], data=["dsprites", "shapes3d"], seed=range(50))
     jobs = Study(runs=runs).jobs()
     leave_study(tmp_path, jobs)

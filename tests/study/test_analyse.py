@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from scipy.stats import spearmanr
 
-from unbraid.study import analyse
+from unbraid.study import analyse, choosing
 
 
 def runs(effect: float, noise: float, seeds: int = 6, seed: int = 0) -> pd.DataFrame:
@@ -95,7 +95,7 @@ def test_few_seeds_are_drawn_in_all_ways_that_there_are() -> None:
 
 def test_the_weights_of_draws_are_their_probabilities() -> None:
     for n in (2, 3, 5):
-        found = {tuple(c): w for c, w in analyse._choices(n, np.random.default_rng(0), 1000)}
+        found = {tuple(c): w for c, w in analyse.draws_of_seeds(n, np.random.default_rng(0), 1000)}
         counted: dict[tuple[int, ...], float] = {}
         for drawn in product(range(n), repeat=n):
             key = tuple(sorted(drawn))
@@ -137,8 +137,8 @@ def test_what_is_explained_beyond_chance_is_nothing_for_noise() -> None:
 def test_transfer_is_sure_where_settings_decide_and_a_coin_where_seeds_do() -> None:
     for other_data, other_score in product([False, True], repeat=2):
         kind = {"other_data": other_data, "other_score": other_score}
-        assert analyse.transfer(runs(1.0, 0.0), ["score", "other"], **kind) == pytest.approx(1)
-        chance = [analyse.transfer(runs(0.0, 1.0, seed=s), ["score", "other"], **kind) for s in range(8)]
+        assert choosing.transfer(runs(1.0, 0.0), ["score", "other"], **kind) == pytest.approx(1)
+        chance = [choosing.transfer(runs(0.0, 1.0, seed=s), ["score", "other"], **kind) for s in range(8)]
         assert np.mean(chance) == pytest.approx(0.5, abs=0.06)
 
 
@@ -153,7 +153,7 @@ def test_transfer_never_compares_a_seed_with_itself() -> None:
             if t != s:
                 wins.append(np.mean([float(other[best] > other[c]) for c in grid.columns if c != best]))
     only = table[table["data"] == "a"]
-    assert analyse.transfer(only, ["score"], other_data=False, other_score=False) == pytest.approx(np.mean(wins))
+    assert choosing.transfer(only, ["score"], other_data=False, other_score=False) == pytest.approx(np.mean(wins))
 
 
 def test_overlap_and_luck() -> None:
@@ -165,8 +165,8 @@ def test_overlap_and_luck() -> None:
 
 def test_a_guide_that_knows_chooses_the_best_run() -> None:
     table = runs(1.0, 1.0)
-    assert analyse.choice_by(table.assign(guide=table["score"]), "guide", "score") == pytest.approx(1)
-    assert analyse.choice_by(table.assign(guide=-table["score"]), "guide", "score") == pytest.approx(0)
+    assert choosing.choice_by(table.assign(guide=table["score"]), "guide", "score") == pytest.approx(1)
+    assert choosing.choice_by(table.assign(guide=-table["score"]), "guide", "score") == pytest.approx(0)
 
 
 def test_agreement_is_a_matrix_of_rank_correlations() -> None:
@@ -196,7 +196,7 @@ def test_one_seed_has_no_interval() -> None:
     value, low, high = analyse.over_seeds(table, lambda t: float(t["score"].mean()), np.random.default_rng(0), 10)
     assert value == pytest.approx(table["score"].mean())
     assert np.isnan(low) and np.isnan(high)
-    found = analyse.transfer_over_seeds(
+    found = choosing.transfer_over_seeds(
         table, ["score"], np.random.default_rng(0), other_data=True, other_score=False, replicates=10
     )
     assert np.isnan(found).all()
@@ -217,7 +217,7 @@ def test_averages_have_the_interval_of_a_mean_over_seeds() -> None:
 def test_a_repeated_seed_is_no_other_seed() -> None:
     """Scores of pure luck: were a seed compared with its own copy, the choice would seem to transfer."""
     rates = [
-        analyse.transfer_over_seeds(
+        choosing.transfer_over_seeds(
             runs(0.0, 1.0, seed=s), ["score"], np.random.default_rng(s), other_data=False, other_score=False,
             replicates=50,
         )
@@ -227,7 +227,7 @@ def test_a_repeated_seed_is_no_other_seed() -> None:
     drawn = [
         analyse.over_seeds(
             runs(0.0, 1.0, seeds=3, seed=s),
-            lambda t: analyse.transfer(t, ["score"], other_data=False, other_score=False),
+            lambda t: choosing.transfer(t, ["score"], other_data=False, other_score=False),
             np.random.default_rng(0),
             30,
         )
@@ -241,8 +241,8 @@ def test_transfer_uses_settings_that_all_seeds_have() -> None:
     table = runs(1.0, 0.0)
     lacking = table[~((table["setting"] == 11) & (table["seed"] == 3))]
     kind = {"other_data": True, "other_score": False}
-    assert analyse.transfer(lacking, ["score"], **kind) == pytest.approx(1)
-    between = analyse.transfer_between_seeds(lacking, ["score"], **kind)
+    assert choosing.transfer(lacking, ["score"], **kind) == pytest.approx(1)
+    between = choosing.transfer_between_seeds(lacking, ["score"], **kind)
     assert np.isnan(np.diag(between)).all()
     assert between.notna().to_numpy().sum() == 6 * 5
 
@@ -251,7 +251,7 @@ def test_choices_follow_the_sign_of_the_guide_and_skip_unknown_values() -> None:
     table = runs(1.0, 1.0).assign(bad=np.nan)
     table["cost"] = -table["score"]
     table.loc[table["score"].idxmax(), "cost"] = np.nan
-    found = analyse.choices(table, {"score": 1, "cost": -1, "bad": 1}, ["score", "other"])
+    found = choosing.choices(table, {"score": 1, "cost": -1, "bad": 1}, ["score", "other"])
     beaten = []
     for _, part in table.groupby("data"):
         chosen = part["other"][part["score"].idxmax()]

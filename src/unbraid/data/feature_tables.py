@@ -7,10 +7,11 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from unbraid.data.arrays import ArrayTable, known_of
+from unbraid.data.arrays import ArrayTable
 from unbraid.data.counts import Counts, learn_counts
 from unbraid.data.features import Scaling, learn_scaling
 from unbraid.data.io.table_files import Columns, StoredTable, read_table
+from unbraid.data.known import known_of
 from unbraid.data.table import Rows
 
 

@@ -8,7 +8,8 @@ from collections.abc import Collection, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from unbraid.data.table import Bytes, Product, Rows, Table, Values, until_found
+from unbraid.data.moves import until_found
+from unbraid.data.table import Bytes, Product, Rows, Table, Values
 from unbraid.errors import UserError
 
 

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
@@ -24,6 +23,7 @@ from numpy.typing import NDArray
 
 from unbraid import machine
 from unbraid.config import Configured
+from unbraid.data.moves import changed, moved, until_found
 from unbraid.errors import UserError, unknown
 
 if TYPE_CHECKING:
@@ -217,57 +217,6 @@ class Product(Table, ABC):
             return self.find(moved(self.positions(rows), np.array(self.axes), self.free & ordered, rate, rng))
 
         return until_found(propose, rows, rows)
-
-
-def moved(
-    positions: Values, sizes: NDArray[np.int64], free: NDArray[np.bool_], rate: float, rng: np.random.Generator
-) -> Values:
-    """Combinations [n, axes] after Laplace steps on the axes that are free; where none moved, one of them must."""
-    after, axes = positions.copy(), np.flatnonzero(free)
-    for axis in axes:
-        after[:, axis] = laplace_steps(positions[:, axis], sizes[axis], rate, rng)
-    still = np.flatnonzero((after == positions).all(1))
-    chosen = rng.choice(axes, len(still))
-    for axis in axes:
-        rows = still[chosen == axis]
-        after[rows, axis] = laplace_steps(positions[rows, axis], sizes[axis], rate, rng, least=1)
-    return after
-
-
-def laplace_steps(
-    before: NDArray[np.int64], size: int, rate: float, rng: np.random.Generator, least: int = 0
-) -> NDArray[np.int64]:
-    """Values drawn from p(v|before) ~ exp(-rate |v - before| / log(size)), at a distance of `least` or more. [n]"""
-    distance = np.abs(np.arange(size)[:, None] - np.arange(size))  # [from, to]
-    p = np.where(distance >= least, np.exp(-rate * np.maximum(distance - least, 0) / np.log(size)), 0)
-    reached = np.cumsum(p, 1)[before]  # [n, to]
-    drawn: NDArray[np.int64] = (rng.random(len(before))[:, None] * reached[:, -1:] >= reached).sum(1)
-    return drawn
-
-
-def changed(
-    positions: Values, k: NDArray[np.int64], sizes: NDArray[np.int64], free: NDArray[np.bool_], rng: np.random.Generator
-) -> Values:
-    """Combinations [n, axes] that differ from these in exactly k positions each, on axes that are free."""
-    order = rng.random(positions.shape) + ~free
-    moved = order.argsort(1).argsort(1) < k[:, None]  # [n, axes]
-    shift = rng.integers(1, np.maximum(sizes, 2), positions.shape)
-    found: Values = np.where(moved, (positions + shift) % sizes, positions)
-    return found
-
-
-def until_found(propose: Callable[[Rows, NDArray[np.int64]], Rows], rows: Rows, k: NDArray[np.int64]) -> Rows:
-    """Another row for each of these: where a proposal failed (-1) another one is made."""
-    found = np.full(len(rows), -1)
-    for _ in range(TRIES):
-        failed = np.flatnonzero(found < 0)
-        if not len(failed):
-            return found
-        found[failed] = propose(rows[failed], k[failed])
-    raise UserError(f"the table is too sparse: no matching row was found for row {rows[found < 0][0]}")
-
-
-TRIES = 1000
 
 
 class Grid(Product, ABC):

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unbraid.data.arrays import ArrayTable, digest_of, known_of
+from unbraid.data.arrays import ArrayTable, digest_of
 from unbraid.data.io.image_files import ImageCache
+from unbraid.data.known import known_of
 from unbraid.data.samples import SampleError, read
 from unbraid.errors import UserError
 

@@ -27,6 +27,7 @@ LARGEST_INTEGER = 2**15 - 1  # of 16 bits
 SAME = {"view", "_unsafe_view", "reshape", "clone", "detach", "unsqueeze", "squeeze", "squeeze_", "alias", "contiguous"}
 POINTWISE = {"relu", "sigmoid", "tanh"}
 USUAL: list[Any] = [0, None, None, 1]  # dimension, start, stop and step of a slice
+SHAPED = {"linear", "conv", "conv_transpose", "mean"}
 PAIRS = {"add": "add", "sub": "subtract", "mul": "multiply", "div": "divide"}
 
 
@@ -98,8 +99,7 @@ def read_network(function: Callable[[Tensor], Tensor], example: Tensor) -> Netwo
         graph = make_fx(lambda x: function(x))(example).graph  # a bound method alone cannot be traced
     except Exception as error:  # control flow that depends on values, or an operation that cannot be traced
         raise UnknownLayer(f"it cannot be traced ({type(error).__name__})") from error
-    reader = _Reader(graph, example)
-    network = reader.read()
+    network = _Reader(graph, example).read()
     if network.size > LARGEST:
         raise UnknownLayer(f"it has {network.size:,} weights, and a page carries {LARGEST:,} at most")
     return network
@@ -280,9 +280,6 @@ class _Reader:
             raise UnknownLayer("it joins values along an inner dimension")
         shape = _shape(self.values[node])
         self.places[node] = self.network.add("concatenate", [self._place(part) for part in parts], to=shape)
-
-
-SHAPED = {"linear", "conv", "conv_transpose", "mean"}
 
 
 def _shape(value: Tensor) -> list[int]:

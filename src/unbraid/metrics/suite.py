@@ -38,9 +38,8 @@ DEFAULT = (
 )
 SAMPLING = ("beta_vae_score", "factor_vae_score", "z_max_variance")
 REFITS = 5  # bootstrap samples for a metric that fits predictors or samples interventions
-LIGHTER: dict[str, dict[str, Any]] = {
-    "dci": {"rounds": 30, "informativeness": False}
-}  # arguments of a metric in those samples and of shuffled codes: a third of the cost, a wider interval
+# arguments of a metric in those samples and of shuffled codes: a third of the cost, a wider interval
+LIGHTER: dict[str, dict[str, Any]] = {"dci": {"rounds": 30, "informativeness": False}}
 SHUFFLES = 10  # for the chance level of the other metrics; one for those that fit or sample
 ROWS = 10_000_000  # of all bootstrap samples of a metric together; of many rows a few samples say as much
 LEVEL = 0.95

@@ -6,36 +6,28 @@ cannot be shown yet, and why.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from urllib.parse import quote
 
-import numpy as np
-import pandas as pd
-
-from unbraid.figures import charts
-from unbraid.figures.parts import Cell, Charts, Folded, HeatMap, Note, Part, Section, Table
+from unbraid.figures.parts import Cell, Note, Part, Section, Table
 from unbraid.problems.scores import aim_of
-from unbraid.reports import render
+from unbraid.reports import analyses, render
 from unbraid.reports.page import FILE
 from unbraid.study import analyse
 from unbraid.study.measured import Measured, gather
 from unbraid.train.run import commit, write
 
-REPLICATES = 200
 BEST = 10  # runs in the table of the best
 LEADING = ("mig", "dci", "factor_vae_score")  # the metric that runs are sorted by, the first that was taken
-CORRELATIONS = ("total_correlation.mean", "total_correlation.sampled")
 
 
 def report(folder: Path) -> Path:
     """Writes report.html of all scored runs in a folder beside them, and gives its path."""
     evidence = gather(folder)
-    analyses = (_total_correlation, _agreement, _spread, _explained, _selection, _downstream, _udr)
-    sections = [*_best(evidence, folder), *(analysis(evidence) for analysis in analyses), _runs(evidence)]
+    sections = [*_best(evidence, folder), *(analysis(evidence) for analysis in analyses.ALL), _runs(evidence)]
     about = (
-        f"Intervals are {100 * analyse.LEVEL:.0f} % by bootstrap over seeds ({REPLICATES} draws of whole seeds). With "
-        f"few seeds they are narrower than the truth. Made with commit {commit() or 'unknown'}."
+        f"Intervals are {100 * analyse.LEVEL:.0f} % by bootstrap over seeds ({analyses.REPLICATES} draws of whole "
+        f"seeds). With few seeds they are narrower than the truth. Made with commit {commit() or 'unknown'}."
     )
     title = f"The study {folder.resolve().name}"
     path = folder / FILE
@@ -72,7 +64,7 @@ def _best(evidence: Measured, folder: Path) -> list[Section]:
                 str(row["objective"]),
                 str(row["setting"]),
                 str(row["seed"]),
-                *(Cell(_number(row[metric]), bold=metric == by) for metric in evidence.metrics),
+                *(Cell(analyses.number(row[metric]), bold=metric == by) for metric in evidence.metrics),
             ]
             for row in ordered.head(BEST).to_dict("records")
         ]
@@ -98,243 +90,3 @@ def _runs(evidence: Measured) -> Section:
         rows.append([str(data), str(objective), str(len(part)), settings, str(part["seed"].nunique())])
     table = Table(["data set", "objective", "runs", "settings", "seeds"], rows)
     return Section("All runs", [Note(f"{_amount(evidence)}."), table])
-
-
-def _total_correlation(evidence: Measured) -> Section:
-    title = "1. Total correlation against strength"
-    kinds = [name for name in CORRELATIONS if name in evidence.table and evidence.table[name].notna().any()]
-    if not kinds:
-        return _cannot(title, "no run has a Gaussian code whose total correlation is known")
-    table = evidence.table[evidence.table["strength"].notna()]
-    if not (table.groupby(["data", "objective"])["strength"].nunique() > 1).any():
-        return _cannot(title, "no objective has runs at two strengths (one number among its arguments that varies)")
-    means = analyse.averages(table, kinds, ["data", "objective", "strength"], evidence.rng(), replicates=REPLICATES)
-    means["which"] = [f"{kind.rpartition('.')[2]} representation" for kind in means["score"]]
-    rows: list[list[str | Cell]] = []
-    for kind in kinds:
-        found = analyse.trend_with_strength(table, kind, evidence.rng(), replicates=REPLICATES)
-        rows += [
-            [str(r.data), str(r.objective), kind.rpartition(".")[2], _with(r.rho, r.low, r.high)]
-            for r in found.itertuples()
-        ]
-    note = Note(
-        "Total correlation in nats of a Gaussian with the covariance of the codes; mean over seeds. Regularisers act "
-        "on the sampled code; metrics and users take the mean one. Strengths stand in the order of an objective's grid."
-    )
-    table = Table(["data set", "objective", "representation", "correlation"], rows)
-    folded = Folded("rank correlation of strength and total correlation", [table])
-    return Section(title, [note, Charts(_trends(means)), folded], "Total correlation")
-
-
-def _trends(means: pd.DataFrame) -> list[Part]:
-    """A chart for each data set and each representation, a line for each objective."""
-    colours = {name: colour for colour, name in enumerate(sorted(means["objective"].unique()))}
-    drawn: list[Part] = []
-    for (data, which), part in means[np.isfinite(means["mean"])].groupby(["data", "which"]):
-        lines, names = {}, list[str]()
-        for objective, each in part.groupby("objective"):
-            rows = each.sort_values("strength")
-            points = np.column_stack([np.arange(1, len(rows) + 1), rows[["mean", "low", "high"]].to_numpy(float)])
-            lines[str(objective)] = (colours[objective], points)
-            grid = [f"{strength:g}" for strength in rows["strength"]]
-            names = grid if len(lines) == 1 else [str(i) for i in range(1, max(len(names), len(grid)) + 1)]
-        drawn.append(charts.trend(f"{data}: {which}", lines, "nats", names))
-    return drawn
-
-
-def _agreement(evidence: Measured) -> Section:
-    title = "2. Do the metrics agree?"
-    if len(evidence.metrics) < 2:
-        return _cannot(title, f"it takes two metrics, and the runs have {len(evidence.metrics)}")
-    parts = _correlated(evidence, evidence.metrics, evidence.metrics, "Spearman's rank correlation over runs.")
-    return Section(title, parts, "Agreement")
-
-
-def _spread(evidence: Measured) -> Section:
-    title = "3. Scores by objective and by strength"
-    if not evidence.metrics:
-        return _cannot(title, "no metric was scored against factors")
-    parts: list[Part] = [Note("A dot is a run, the bar spans 10 to 90 %, the line is the median.")]
-    for data, part in evidence.parts():
-        part = part.assign(choice=[f"{o} {s}".strip() for o, s in zip(part["objective"], part["setting"], strict=True)])
-        if len(evidence.parts()) > 1:
-            parts.append(Note(f"**{data}**"))
-        parts.append(Charts(_spreads(part, evidence.metrics, "objective")))
-        if (part.groupby("objective")["choice"].nunique() > 1).any():
-            parts.append(Folded(f"{data} by setting", [Charts(_spreads(part, evidence.metrics, "choice"))]))
-    rows: list[list[str | Cell]] = []
-    keys = ["data", "objective", "setting"]
-    means = analyse.averages(evidence.table, evidence.metrics, keys, evidence.rng(), replicates=REPLICATES)
-    for metric in evidence.metrics:
-        both = means[means["score"] == metric].merge(analyse.spread(evidence.table, metric, keys), on=keys)
-        for row in both.to_dict("records"):
-            ranges = [_number(row[q]) for q in ("10 %", "median", "90 %")]
-            mean = _with(row["mean"], row["low"], row["high"])
-            rows.append([metric, row["data"], row["objective"], row["setting"], mean, *ranges])
-    columns = ["metric", "data set", "objective", "setting", "mean", "10 %", "median", "90 %"]
-    parts.append(Folded("means and quantiles", [Table(columns, rows)]))
-    return Section(title, parts, "Scores")
-
-
-def _spreads(part: pd.DataFrame, metrics: Sequence[str], by: str) -> list[Part]:
-    """A chart for each metric, a row for each group; groups of one objective have one colour."""
-    groups = part.drop_duplicates(by).sort_values(["objective", "strength"])
-    colours = {name: colour for colour, name in enumerate(sorted(part["objective"].unique()))}
-    drawn: list[Part] = []
-    for metric in metrics:
-        rows = []
-        for name, objective in zip(groups[by], groups["objective"], strict=True):
-            values = part.loc[part[by] == name, metric].to_numpy(float)
-            if np.isfinite(values).any():
-                rows.append((str(name), colours[objective], values[np.isfinite(values)]))
-        if rows:
-            drawn.append(charts.spread(metric, rows))
-    return drawn
-
-
-def _explained(evidence: Measured) -> Section:
-    title = "4. What explains a score?"
-    if not evidence.metrics or evidence.table["objective"].nunique() < 2:
-        return _cannot(title, "it takes a metric, and runs of two objectives")
-    if len(evidence.table) == evidence.table.groupby(["data", "objective", "setting"], dropna=False).ngroups:
-        return _cannot(title, "no setting has two seeds, so that nothing is left for the seed to explain")
-    ways = {"objective": ["objective"], "both": ["objective", "setting"]}
-    rows: list[list[str | Cell]] = []
-    for data, part in evidence.parts():
-        columns = part[["seed", "objective", "setting", *evidence.metrics]]
-        found, low, high = analyse.intervals(
-            columns, lambda t: analyse.shares(t, evidence.metrics, ways), evidence.rng(), REPLICATES
-        )
-        for metric in evidence.metrics:
-            cells: list[str | Cell] = [data, metric]
-            for way, by in ways.items():
-                chance = analyse.explained_by_chance(part, metric, by, evidence.rng(), 50)
-                value, least, most = (float(frame.loc[metric, way]) for frame in (found, low, high))
-                cells += [_with(value, least, most, "%"), f"{100 * chance:.0f} %"]
-            rows.append(cells)
-    note = Note(
-        "The share of a score's variance over runs that a regression on one-hot codes explains; the rest is the "
-        "seed's. By chance: what as many groups explain of shuffled scores. A draw with repeated seeds leaves less to "
-        "the seed, so these intervals lie high."
-    )
-    columns = ["data set", "metric", "objective", "by chance", "objective and setting", "by chance"]
-    return Section(title, [Table(columns, rows), note], "Explained")
-
-
-def _selection(evidence: Measured) -> Section:
-    title = "5. Choosing a model without labels, or from elsewhere"
-    if not evidence.metrics:
-        return _cannot(title, "no metric was scored against factors")
-    guides = {name: sign for name, sign in evidence.guides.items() if name != "udr"}
-    parts: list[Part] = [Note("No run has an ELBO, a reconstruction, a KL or a total correlation to choose by.")]
-    if guides:
-        parts = _correlated(evidence, list(guides), evidence.metrics, "What needs no labels against what does.")
-        parts += _chosen(evidence, guides)
-    return Section(title, [*parts, *_transferred(evidence)], "Selection")
-
-
-def _transferred(evidence: Measured) -> list[Part]:
-    if evidence.table["seed"].nunique() < 2:
-        return [Note("Transfer of settings cannot be shown: it takes two seeds.")]
-    kinds = {
-        "same data set, same metric": (False, False),
-        "same data set, another metric": (False, True),
-        "another data set, same metric": (True, False),
-        "another data set, another metric": (True, True),
-    }
-    rows, missing = [], []
-    for name, (data, score) in kinds.items():
-        found = analyse.transfer_over_seeds(
-            evidence.table, evidence.metrics, evidence.rng(), other_data=data, other_score=score, replicates=REPLICATES
-        )
-        if np.isfinite(found[0]):
-            rows.append([name, _with(*found, "%")])
-        else:
-            missing.append(name)
-    lost = f" Not shown, for want of data sets, metrics or whole settings: {'; '.join(missing)}." if missing else ""
-    note = Note(
-        "The setting that is best by one metric on one data set with one seed, against every other setting where it is "
-        f"taken to; a random choice wins 50 %.{lost}"
-    )
-    table = Table(["the best setting, on another seed and", "beats a random setting in"], rows)
-    return [table, note] if rows else [note]
-
-
-def _downstream(evidence: Measured) -> Section:
-    title = "6. Do scores help downstream?"
-    if not evidence.downstream or not evidence.metrics:
-        return _cannot(title, "it takes the metric 'downstream' and another metric")
-    ratios = [
-        f"{label}: accuracy with {few:,} labels over {many:,}" for label, (few, many) in evidence.efficiency.items()
-    ]
-    note = "Metrics against accuracy with so many labels" + (
-        f", and efficiency ({'; '.join(ratios)})." if ratios else "."
-    )
-    return Section(title, _correlated(evidence, evidence.metrics, evidence.downstream, note), "Downstream")
-
-
-def _udr(evidence: Measured) -> Section:
-    title = "7. UDR: the model whose latents other seeds find again"
-    if "udr" not in evidence.guides:
-        return _cannot(title, "no setting has two seeds whose codes are there")
-    if not evidence.metrics:
-        return _cannot(title, "no metric was scored against factors")
-    parts = _correlated(evidence, ["udr"], evidence.metrics, "UDR against the metrics, over runs.")
-    return Section(title, [*parts, *_chosen(evidence, {"udr": 1})], "UDR")
-
-
-def _chosen(evidence: Measured, guides: Mapping[str, int]) -> list[Part]:
-    """How good the run is that a guide would choose."""
-    columns = evidence.table[["data", "seed", *guides, *evidence.metrics]]
-
-    def rates(t: pd.DataFrame) -> pd.DataFrame:
-        found = analyse.choices(t, guides, evidence.metrics)
-        return found.assign(mean=found.mean(axis=1))
-
-    found, low, high = analyse.intervals(columns, rates, evidence.rng(), REPLICATES)
-    rows = [
-        [f"{'most' if sign > 0 else 'least'} {guide}", *_cells(found.loc[guide], low.loc[guide], high.loc[guide], "%")]
-        for guide, sign in guides.items()
-    ]
-    note = "The share of the other runs on its data set that the chosen run beats; a random run beats 50 %."
-    return [Table(["the run with the", *evidence.metrics, "mean"], rows), Note(note)]
-
-
-def _correlated(evidence: Measured, first: Sequence[str], second: Sequence[str], note: str) -> list[Part]:
-    """A heat map of rank correlations on each data set, and their intervals in a table."""
-    maps: list[Part] = []
-    rows: list[list[str | Cell]] = []
-    for data, part in evidence.parts():
-        columns = part[["seed", *dict.fromkeys([*first, *second])]]
-        found, low, high = analyse.intervals(
-            columns, lambda t: analyse.agreement(t, first, second), evidence.rng(), REPLICATES
-        )
-        matrix = found.to_numpy(float)
-        if np.isfinite(matrix).any():
-            maps.append(HeatMap(matrix, list(found.index), list(found.columns), "hundredths", data, 0, 100, full=1))
-        rows += [[data, name, *_cells(found.loc[name], low.loc[name], high.loc[name])] for name in first]
-    if not maps:
-        return [Note("Rank correlations cannot be shown: they take three runs that differ.")]
-    table = Folded("the same with intervals", [Table(["data set", "", *second], rows)])
-    return [Note(note), Charts(maps), table]
-
-
-def _cells(values: Iterable[float], low: Iterable[float], high: Iterable[float], unit: str = "") -> list[str]:
-    return [_with(*each, unit) for each in zip(values, low, high, strict=True)]
-
-
-def _with(value: float, low: float, high: float, unit: str = "") -> str:
-    """A number and its interval."""
-    if not np.isfinite(value):
-        return ""
-    scale, digits = (100, 0) if unit else (1, 2)
-    text = f"{scale * value:.{digits}f}{' ' + unit if unit else ''}"
-    return text + (f" ({scale * low:.{digits}f} to {scale * high:.{digits}f})" if np.isfinite(low + high) else "")
-
-
-def _number(value: float) -> str:
-    return f"{value:.2f}" if np.isfinite(value) else ""
-
-
-def _cannot(title: str, why: str) -> Section:
-    return Section(title, [Note(f"Cannot be shown yet: {why}.")], title.partition(" ")[2].partition(":")[0])

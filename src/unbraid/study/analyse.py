@@ -10,7 +10,7 @@ a copy of. With one seed there is no interval.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import combinations_with_replacement, product
+from itertools import combinations_with_replacement
 from math import comb, factorial
 from typing import Any
 
@@ -60,12 +60,12 @@ def intervals(
         drawn = np.stack([values(again).reindex_like(found).to_numpy(float) for again, _ in draws])
         weights = np.array([weight for _, weight in draws])
         for cell in np.ndindex(found.shape):
-            ends[:, *cell] = _ends(drawn[:, *cell], weights)
+            ends[:, *cell] = interval_of(drawn[:, *cell], weights)
     low, high = (pd.DataFrame(end, found.index, found.columns) for end in ends)
     return found, low, high
 
 
-def _ends(values: Matrix, weights: Matrix) -> Matrix:
+def interval_of(values: Matrix, weights: Matrix) -> Matrix:
     """The two ends of the interval that holds the middle 95 % of the weight; unknown values have none."""
     known = np.isfinite(values)
     if not known.any():
@@ -80,14 +80,14 @@ def _draws(table: pd.DataFrame, rng: np.random.Generator, replicates: int) -> It
     """Tables of as many seeds, drawn with replacement and numbered anew, with weights; none where there is one seed."""
     seeds = table["seed"].unique()
     rows = [np.flatnonzero(table["seed"] == seed) for seed in seeds]
-    for chosen, weight in _choices(len(seeds), rng, replicates if len(seeds) > 1 else 0):
+    for chosen, weight in draws_of_seeds(len(seeds), rng, replicates if len(seeds) > 1 else 0):
         sizes = [len(rows[place]) for place in chosen]
         again = table.take(np.concatenate([rows[place] for place in chosen])).reset_index(drop=True)
         copies = {"seed": np.repeat(np.arange(len(seeds)), sizes), "origin": np.repeat(seeds[chosen], sizes)}
         yield again.assign(**copies), weight
 
 
-def _choices(n: int, rng: np.random.Generator, replicates: int) -> Iterator[tuple[NDArray[np.int64], float]]:
+def draws_of_seeds(n: int, rng: np.random.Generator, replicates: int) -> Iterator[tuple[NDArray[np.int64], float]]:
     """Draws of n of n things with replacement: all there are where that is no more than asked for, random ones else."""
     if comb(2 * n - 1, n) > replicates:
         yield from ((rng.integers(n, size=n), 1.0) for _ in range(replicates))
@@ -221,74 +221,6 @@ def seed_beats_strength(table: pd.DataFrame, score: str) -> float:
     return wins / pairs if pairs else float("nan")
 
 
-def transfer(table: pd.DataFrame, scores: Sequence[str], *, other_data: bool, other_score: bool) -> float:
-    """Analysis 5: how often a setting chosen by one score on one data set beats a random setting elsewhere.
-
-    For each score, data set and seed the best setting is taken, and compared with every setting on the target: the
-    same or another data set, the same or another score, and another seed. Ties count a half.
-    """
-    return _mean(transfer_between_seeds(table, scores, other_data=other_data, other_score=other_score).to_numpy())
-
-
-def transfer_over_seeds(
-    table: pd.DataFrame,
-    scores: Sequence[str],
-    rng: np.random.Generator,
-    *,
-    other_data: bool,
-    other_score: bool,
-    replicates: int = REPLICATES,
-) -> Estimate:
-    """The same with its interval; seeds are drawn again as sources and as targets, never one against its copy."""
-    rates = transfer_between_seeds(table, scores, other_data=other_data, other_score=other_score).to_numpy()
-    draws = list(_choices(len(rates), rng, replicates if len(rates) > 1 else 0))
-    drawn = np.array([_mean(rates[np.ix_(chosen, chosen)]) for chosen, _ in draws])
-    low, high = _ends(drawn, np.array([weight for _, weight in draws]))
-    return _mean(rates), float(low), float(high)
-
-
-def transfer_between_seeds(
-    table: pd.DataFrame, scores: Sequence[str], *, other_data: bool, other_score: bool
-) -> pd.DataFrame:
-    """The rate of `transfer` from each seed (rows) to each other seed (columns); NaN from a seed to itself."""
-    seeds, place = np.unique(table["seed"], return_inverse=True)
-    origin = table.groupby("seed")["origin"].first().to_numpy() if "origin" in table else seeds
-    setting = table.groupby(["objective", "setting" if "setting" in table else "strength"], dropna=False).ngroup()
-    cells = (place, setting.to_numpy())
-    grids = [(d, s, _grid(table, cells, d, s)) for d in table["data"].unique() for s in scores]
-    total, count = np.zeros((2, len(seeds), len(seeds)))
-    for (data, score, source), (target_data, target_score, target) in product(grids, repeat=2):
-        if (data != target_data) != other_data or (score != target_score) != other_score:
-            continue
-        shared = np.isfinite(source).any(0) & np.isfinite(target).any(0)
-        known = np.ix_(np.isfinite(source).any(1), np.isfinite(target).any(1))
-        if shared.sum() > 1 and known[0].size and known[1].size:
-            chosen = source[known[0].ravel()][:, shared].argmax(1)
-            total[known] += _beaten(target[known[1].ravel()][:, shared], 1)[:, chosen].T
-            count[known] += 1
-    allowed = (count > 0) & (origin[:, None] != origin[None])
-    return pd.DataFrame(np.where(allowed, total / np.maximum(count, 1), np.nan), seeds, seeds)
-
-
-def choice_by(table: pd.DataFrame, guide: str, score: str) -> float:
-    """Analysis 7: how often the run that a guide likes best beats a random run on a score, within a data set."""
-    return float(choices(table, {guide: 1}, [score]).iloc[0, 0])
-
-
-def choices(table: pd.DataFrame, guides: Mapping[str, int], scores: Sequence[str]) -> pd.DataFrame:
-    """Analyses 5 and 7: `choice_by` for all guides and scores; the sign of a guide is -1 where less is better."""
-    found = []
-    for _, part in table.groupby("data"):
-        beaten = _beaten(part[list(scores)].to_numpy(float), 0)  # [runs, scores]
-        liked = part[list(guides)].to_numpy(float) * np.array(list(guides.values()))  # [runs, guides]
-        best = np.where(np.isfinite(liked), liked, -np.inf).argmax(0)
-        found.append(np.where(np.isfinite(liked).any(0)[:, None], beaten[best], np.nan))
-    stack = np.stack(found)  # [data, guides, scores]
-    known = np.isfinite(stack).sum(0)
-    means = np.where(known > 0, np.nansum(stack, 0) / np.maximum(known, 1), np.nan)
-    return pd.DataFrame(means, list(guides), list(scores))
-
-
 def with_efficiency(table: pd.DataFrame, labels: Sequence[str]) -> tuple[pd.DataFrame, dict[str, tuple[int, int]]]:
     """Analysis 6: the table with LABEL.efficiency, and the two numbers of labels whose accuracies it is the ratio of.
 
@@ -307,24 +239,6 @@ def with_efficiency(table: pd.DataFrame, labels: Sequence[str]) -> tuple[pd.Data
     return table, sizes
 
 
-def _grid(table: pd.DataFrame, cells: tuple[NDArray[Any], NDArray[Any]], data: str, score: str) -> Matrix:
-    """Seeds by settings on one data set; a setting that lacks one of its seeds is left out (NaN)."""
-    here = (table["data"] == data).to_numpy() & np.isfinite(table[score].to_numpy(float))
-    total, count = np.zeros((2, cells[0].max() + 1, cells[1].max() + 1))
-    place = (cells[0][here], cells[1][here])
-    np.add.at(total, place, table[score].to_numpy(float)[here])
-    np.add.at(count, place, 1)
-    whole = (count > 0) & ((count > 0) == (count > 0).any(1, keepdims=True)).all(0)
-    return np.where(whole, total / np.maximum(count, 1), np.nan)
-
-
-def _beaten(values: Matrix, axis: int) -> Matrix:
-    """The share of the others along the axis that each value beats; ties count a half, unknown values not at all."""
-    ranks = rankdata(values, axis=axis, nan_policy="omit")
-    others = np.isfinite(values).sum(axis, keepdims=True) - 1
-    return np.asarray(np.where(others > 0, (ranks - 1) / np.maximum(others, 1), np.nan))
-
-
-def _mean(values: Matrix) -> float:
+def finite_mean(values: Matrix) -> float:
     finite = values[np.isfinite(values)]
     return float(finite.mean()) if len(finite) else float("nan")

@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 
 from unbraid.config import Count, Share, Size
 from unbraid.data.compose import digits, photographs
-from unbraid.data.table import Bytes, Factor, Product, Rows, Values, until_found
+from unbraid.data.moves import until_found
+from unbraid.data.table import Bytes, Factor, Product, Rows, Values
 from unbraid.errors import UserError
 
 SHARED = {"dc-bc": ("digit", "background"), "dc-dl": ("digit", "location"), "bc-dl": ("background", "location")}
