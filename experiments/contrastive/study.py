@@ -27,8 +27,8 @@ def two_sets(label: str, method: str, **arguments: Any) -> list[Point]:
     return product(label=label, method=method, net="dense", separate=True, **arguments)
 
 
-def one_set(label: str, method: str) -> list[Point]:
-    return product(label=label, method=method, net="dense", latents=24, likelihood="gaussian", lr=1e-3)
+def one_set(label: str, method: str, latents: int = 24) -> list[Point]:
+    return product(label=label, method=method, net="dense", latents=latents, likelihood="gaussian", lr=1e-3)
 
 
 def variants(name: str, losses: list[Point], **arguments: Any) -> list[Point]:
@@ -42,6 +42,7 @@ seven = two_sets("Eq. 7", "salient_vae", lambda_z=0.0)
 cvae, srb_vae = two_sets("cVAE", "cvae"), two_sets("sRbVAE", "srb_vae")
 rb_vae = two_sets("RbVAE", "rb_vae")
 cpca = product(label="cPCA", method="cpca")
+components = chain(*(product(label=f"PCA {n}, digits alone", method="cpca", alpha=0.0, salient=n) for n in (8, 30)))
 single = chain(one_set("VAE", "vae"), one_set("beta-TCVAE", "beta_tcvae"), one_set("DIP-VAE-II", "dip_vae"))
 main = chain(eight, eight_samples, seven, cvae, srb_vae)
 strengths = chain(
@@ -58,6 +59,7 @@ shared = variants("one encoder", chain(eight, seven, cvae), separate=False)
 linear = product(data="grassy_mnist", combine="linear", halves=False)
 nonlinear = product(data="grassy_mnist", combine="nonlinear", halves=False)
 photographs = product(data="photo_mnist")
+digits_alone = product(data="grassy_mnist", combine="linear", halves=False, ratio=0.0)  # what clusters can reach
 trained = product(
     chain(
         product(product(seed=MAIN_SEEDS), linear, main),
@@ -66,6 +68,7 @@ trained = product(
         product(product(seed=SEEDS), linear, chain(strengths, small, smooth, rb_vae)),
         product(product(seed=SEEDS), nonlinear, rb_vae),
         product(product(seed=FEW_SEEDS), linear, chain(shared, single)),
+        product(product(seed=FEW_SEEDS), digits_alone, one_set("VAE 8, digits alone", "vae", 8)),
         product(product(seed=MORE_MAIN_SEEDS), linear, main),
         product(product(seed=MORE_SEEDS), nonlinear, main),
     ),
@@ -73,7 +76,9 @@ trained = product(
 )
 over_steps = variants("over steps", chain(eight, seven, cvae, srb_vae))
 curve = product(linear, over_steps, seed=1, steps=[500, 1000, 2000, 8000])
-solved = product(chain(linear, nonlinear), cpca, seed=1, steps=1)  # by an eigenvalue problem, not trained
+solved = product(  # by an eigenvalue problem, not trained
+    chain(product(chain(linear, nonlinear), cpca), product(digits_alone, components)), seed=1, steps=1
+)
 runs = [*product(chain(trained, curve), decay=DECAY), *solved]
 study = Study(runs=product(runs, batch=BATCH), metrics=["two_sets"], points=5000, measures=["measures.py:truth"])
 short = [run for run in smaller(study).runs if "over steps" not in run["label"]]
