@@ -218,7 +218,8 @@ def infomin_edges() -> Iterator[tuple[str, list[Change], Change, int]]:
     for k, task in enumerate(TASKS["dc-bc"]):
         (z, r), (lost, spared) = ([of_the_paper(m, "dc-bc")[w][k] for w in "zr"] for m in MINS)
         yield "000-2", [], (weak, "dc-bc", "z", task, CHANCE[task] + 5), -1
-        yield "000-3", [(strong, "dc-bc", "r", task, r + 5)], (weak, "dc-bc", "z", task, lost), -1
+        least = lost + (z - lost) / 4  # a quarter of the paper's loss
+        yield "000-3", [(strong, "dc-bc", "r", task, r + 5)], (weak, "dc-bc", "z", task, least), -1
         yield "000-3", [], (strong, "dc-bc", "r", task, r - (z - lost) / 2), -1
         assert spared > r - (z - lost) / 2
         yield "000-11", [], (strong, "dc-dl", "r", TASKS["dc-dl"][k], CHANCE[TASKS["dc-dl"][k]] + 5), 1
@@ -234,14 +235,20 @@ def orthogonality_edges() -> Iterator[tuple[str, list[Change], Change, int]]:
     hess = of_the_paper("Hess 0.1", "dc-bc")
     gap = sum(abs(a - b) for a, b in zip(hess["z0"], hess["z1"], strict=True))
     for k, task in enumerate(TASKS["dc-bc"]):
-        best = max(of_the_paper("P-Ortho 0.1", "dc-bc")[half][k] for half in ("z0", "z1"))
+        plain, best = (
+            max(of_the_paper(f"{name} 0.1", "dc-bc")[half][k] for half in ("z0", "z1")) for name in ("Ortho", "P-Ortho")
+        )
+        whole = of_the_paper("P-Ortho 0.1", "dc-bc")["z"][k]
         for one, other in (("z0", "z1"), ("z1", "z0")):
             low: list[Change] = [("Ortho 0.1", "dc-bc", one, task, 10)]
-            yield "000-6", low, ("Ortho 0.1", "dc-bc", other, task, best), 1
-        yield "000-7", [], ("P-Ortho 0.1", "dc-bc", "z", task, hess["z"][k]), -1
+            yield "000-6", low, ("Ortho 0.1", "dc-bc", other, task, best - (best - plain) / 4), 1
+        least = hess["z"][k] + (whole - hess["z"][k]) / 4
+        yield "000-7", [], ("P-Ortho 0.1", "dc-bc", "z", task, least), -1
     for label in ("InfoMin 0.1", "Ortho 0.1", "P-Ortho 0.1"):
         equal: list[Change] = [(label, "dc-bc", half, "background", 50) for half in ("z0", "z1")]
-        yield "000-7", [*equal, (label, "dc-bc", "z0", "digit", 90)], (label, "dc-bc", "z1", "digit", 90 - gap), -1
+        own = of_the_paper(label, "dc-bc")
+        most = gap - (gap - sum(abs(a - b) for a, b in zip(own["z0"], own["z1"], strict=True))) / 4
+        yield "000-7", [*equal, (label, "dc-bc", "z0", "digit", 90)], (label, "dc-bc", "z1", "digit", 90 - most), -1
 
 
 def location_edges() -> Iterator[tuple[str, list[Change], Change, int]]:
@@ -252,8 +259,10 @@ def location_edges() -> Iterator[tuple[str, list[Change], Change, int]]:
             high: list[Change] = [(label, "dc-dl", "z0", "location", 99)]
             yield "000-10", high, (label, "dc-dl", "z1", "location", 99 - gap / 2), -1
             wide: list[Change] = [(f"Hess {strength}", "dc-dl", f"z{k}", "location", (60, 95)[k]) for k in (0, 1)]
-            wide.append((label, "dc-dl", "z1", "location", 61))
-            yield "000-10", wide, (label, "dc-dl", "z0", "location", 60), -1
+            own = of_the_paper(label, "dc-dl")
+            least = 60 + (min(own[h][1] for h in ("z0", "z1")) - min(hess[h][1] for h in ("z0", "z1"))) / 4
+            wide.append((label, "dc-dl", "z1", "location", least + 1))
+            yield "000-10", wide, (label, "dc-dl", "z0", "location", least), -1
 
 
 def test_every_condition_turns_its_claim_at_its_edge() -> None:
