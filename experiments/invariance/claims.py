@@ -2,7 +2,7 @@
 
 The swap model of the claims has two encoders, the contrast of sampled codes and a warm-up; its other forms are in the
 tables. Claims 002-9 and 002-10 are told as the paper has them, "almost all" and "outperforms", though its own tables
-have exceptions; the rules ask for no more than those tables hold.
+have exceptions; the rules ask for no more than those tables hold: of a difference, a quarter.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from unbraid.study.claims import Claim, Record, Verdict
 from unbraid.study.reproduce import Found, Results
-from unbraid.study.verdicts import Margin, bootstrapped, claim, paired
+from unbraid.study.verdicts import Margin, bootstrapped, by_a_share, claim, paired
 
 from .figures import draw
 from .tables import (
@@ -21,6 +21,9 @@ from .tables import (
     COLORED,
     FREE,
     METRICS,
+    PAPER_1,
+    PAPER_2,
+    PAPER_3,
     SCHEMES,
     TURNED,
     WARM_UPS,
@@ -85,16 +88,23 @@ def _colours(r: Results) -> list[Asked]:
             "unseen grounds: the worst group keeps .904; plain CNN .662, the best of others (UAI) .743",
             f"worst {mean(worst['Swap'])}; CNN {mean(worst['Baseline'])}, the best in the mean ({best}) "
             f"{mean(worst[best])}; average less worst {mean(fall['Swap'])} for {mean(fall[best])}",
-            [paired(f"worst group, above {m}", worst["Swap"] - worst[m]) for m in BASELINES]
-            + [paired(f"average less worst, below {m}", fall[m] - fall["Swap"]) for m in BASELINES],
+            [by_a_share(f"worst group, above {m}", worst["Swap"] - worst[m], _gain(m, 1)) for m in BASELINES]
+            + [
+                by_a_share(f"average less worst, below {m}", fall[m] - fall["Swap"], _gain(m, 1) - _gain(m, 0))
+                for m in BASELINES
+            ],
         ),
         (
             "002-2",
             "the average gains little (.951 to .980), the worst group much (.662 to .904)",
             f"average {mean(gain_average, True)}, worst {mean(gain_worst, True)}",
             [
-                paired("worst group, above the CNN", gain_worst),
-                paired("gain of the worst group, above that of the average", gain_worst - gain_average),
+                by_a_share("worst group, above the CNN", gain_worst, _gain("Baseline", 1)),
+                by_a_share(
+                    "gain of the worst group, above that of the average",
+                    gain_worst - gain_average,
+                    _gain("Baseline", 1) - _gain("Baseline", 0),
+                ),
             ],
         ),
         (
@@ -106,6 +116,16 @@ def _colours(r: Results) -> list[Asked]:
     ]
 
 
+def _gain(label: str, place: int) -> float:
+    """The swap model over another in the paper's table 1: of the average (0) or of the worst group (1)."""
+    return PAPER_1["Swap"][place] - PAPER_1[label][place]
+
+
+def _paper_at(label: str, angle: str, place: int) -> float:
+    """The paper's table 2: the average (0) or the worst group (1)."""
+    return float(PAPER_2[label].split()[ANGLES.index(angle)].split("/")[place])
+
+
 def _angles(r: Results) -> Asked:
     ours, plain = ({a: at_angle(r, m, a, "worst") for a in ANGLES} for m in ("Swap", "Baseline"))
     average = {a: at_angle(r, "Swap", a, "average") for a in ANGLES}
@@ -114,8 +134,22 @@ def _angles(r: Results) -> Asked:
         "unseen angles: the worst group gains at all four (.623, .775, .658, .499 to .753, .857, .823, .633); 75 is "
         "harder than 65",
         f"{each(plain)} to {each(ours)}; averages {each(average)}",
-        [paired(f"worst group at {a}, above the CNN", ours[a] - plain[a]) for a in ANGLES]
-        + [paired(f"average at {s}65 above {s}75", average[f"{s}65"] - average[f"{s}75"]) for s in "-+"],
+        [
+            by_a_share(
+                f"worst group at {a}, above the CNN",
+                ours[a] - plain[a],
+                _paper_at("Swap", a, 1) - _paper_at("Baseline", a, 1),
+            )
+            for a in ANGLES
+        ]
+        + [
+            by_a_share(
+                f"average at {s}65 above {s}75",
+                average[f"{s}65"] - average[f"{s}75"],
+                _paper_at("Swap", f"{s}65", 0) - _paper_at("Swap", f"{s}75", 0),
+            )
+            for s in "-+"
+        ],
     )
 
 
@@ -128,7 +162,10 @@ def _schemes(r: Results) -> Asked:
         "worst group: trained apart .904 (.823 at +65), jointly .732 (.678), cross-entropy alone .680 (.653)",
         f"apart {mean(apart[0])} ({mean(apart[1])}), jointly {mean(joint[0])} ({mean(joint[1])}), alone "
         f"{mean(ce[0])} ({mean(ce[1])}) (jointly may be a point below alone)",
-        [paired(f"apart above jointly, {s}", a - b) for s, a, b in zip(sets, apart, joint, strict=True)]
+        [
+            by_a_share(f"apart above jointly, {s}", a - b, gap)
+            for s, a, b, gap in zip(sets, apart, joint, (0.904 - 0.732, 0.823 - 0.678), strict=True)
+        ]
         + [
             paired(f"jointly above alone less {NEAR:g}, {s}", a - b + NEAR)
             for s, a, b in zip(sets, joint, ce, strict=True)
@@ -147,25 +184,33 @@ def _shapes(r: Results) -> list[Asked]:
             "warm-ups raise MIG .49, .51, .72 and DCI .70, .78, .92 (none, by amount, by amount and difficulty)",
             "; ".join(f"{name.upper()} {', '.join(map(mean, values))}" for name, values in warm.items())
             + " (by amount may be 0.03 below none)",
-            [paired(f"{name}, both above amount alone", v[2] - v[1]) for name, v in warm.items()]
+            [
+                by_a_share(f"{name}, both above amount alone", v[2] - v[1], _paper_gap(WARM_UPS[2], WARM_UPS[1], name))
+                for name, v in warm.items()
+            ]
             + [paired(f"{name}, amount above none less 0.03", v[1] - v[0] + 0.03) for name, v in warm.items()],
         ),
         (
             "002-7",
             "weakly supervised MIG is at least .509, unsupervised at most .364",
             f"at least {mean(mig[lowest])} ({lowest}), at most {mean(mig[highest])} ({highest})",
-            [paired(f"{a} above {b}", mig[a] - mig[b]) for a in WEAK for b in FREE],
+            [by_a_share(f"{a} above {b}", mig[a] - mig[b], _paper_gap(a, b)) for a in WEAK for b in FREE],
         ),
         (
             "002-8",
             "MIG: swap .716, Ada-GVAE .569, Ada-ML-VAE .509",
             ", ".join(f"{m} {mean(mig[m])}" for m in WEAK),
             [
-                paired("Swap above Ada-GVAE", mig["Swap"] - mig["Ada-GVAE"]),
-                paired("Ada-GVAE above Ada-ML-VAE", mig["Ada-GVAE"] - mig["Ada-ML-VAE"]),
+                by_a_share("Swap above Ada-GVAE", mig["Swap"] - mig["Ada-GVAE"], _paper_gap("Swap", "Ada-GVAE")),
+                paired("Ada-GVAE above Ada-ML-VAE", mig["Ada-GVAE"] - mig["Ada-ML-VAE"]),  # its gap is small
             ],
         ),
     ]
+
+
+def _paper_gap(above: str, below: str, name: str = "mig") -> float:
+    """Of two models in the paper's tables 3 and 4."""
+    return PAPER_3[above][METRICS.index(name)] - PAPER_3[below][METRICS.index(name)]
 
 
 def _almost_all(r: Results) -> Asked:

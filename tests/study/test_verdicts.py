@@ -14,6 +14,7 @@ from unbraid.study.verdicts import (
     Margin,
     best_in_the_mean,
     bootstrapped,
+    by_a_share,
     claim,
     decide,
     keeps,
@@ -94,6 +95,16 @@ def test_two_looks_together_are_wrong_as_rarely_as_one() -> None:
     values = np.array([0.01, 0.02, 0.015, 0.03])
     assert within("m", values, 0.1, 0.01)[0].low < within("m", values, 0.1)[0].low
     assert same_ratio("m", values, values[::-1], 0.1, 0.01)[0].low < same_ratio("m", values, values[::-1], 0.1)[0].low
+
+
+def test_a_difference_near_zero_is_not_the_papers() -> None:
+    """The paper has a gap of 8: a quarter is asked for, so that no gap at all is decided."""
+    none, half = np.array([0.2, -0.3, 0.1, -0.1, 0.2]), np.array([4.0, 3.5, 4.5, 4.2, 3.9])
+    assert decide([paired("m", none)])[0] == "unclear"
+    assert decide([by_a_share("m", none, 8.0)])[0] == "not shown"
+    assert decide([by_a_share("m", half, 8.0)])[0] == "shown"
+    assert by_a_share("m", half, 8.0).low == pytest.approx(paired("m", half).low - 2)
+    assert by_a_share("gap", half, 8.0, SECOND_LOOK) == paired("gap, less 2", half - 2, SECOND_LOOK)
 
 
 def test_equivalence_is_two_one_sided_tests() -> None:

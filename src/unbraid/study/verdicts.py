@@ -22,6 +22,7 @@ from unbraid.study.claims import Claim, Numbers, Verdict
 
 LEVEL = 0.05  # of each one-sided test
 SECOND_LOOK = 0.03  # of each of two looks, the second with twice the seeds: together 0.05
+SHARE = 0.25  # of a difference that a paper reports
 
 
 @dataclass(frozen=True)
@@ -51,6 +52,12 @@ def paired(what: str, values: Numbers, level: float = LEVEL) -> Margin:
         return Margin(what, mean, mean, 0.0 if mean < 0 else 1.0, ways)
     reach = float(stats.t.ppf(1 - level, n - 1)) * error
     return Margin(what, mean - reach, mean + reach, float(stats.t.cdf(mean / error, n - 1)), ways)
+
+
+def by_a_share(what: str, difference: Numbers, of_paper: float, level: float = LEVEL) -> Margin:
+    """That a difference is more than a share of the paper's; one near zero could not be told from zero by any seeds."""
+    least = SHARE * of_paper
+    return paired(f"{what}, less {least:.2g}", np.asarray(difference, float) - least, level)
 
 
 def unpaired(what: str, larger: Numbers, smaller: Numbers) -> Margin:
