@@ -2,7 +2,7 @@
 
 The runs, those that decide the claims first. Settings were chosen on seeds from 100 on, which are used for nothing
 else: two encoders, 4,000 steps of which the last 30 % have a falling rate, Eq. 8 on posterior means with lambda_z = 10.
-After the first eight seeds (five on NL-MNIST) three claims stood at the edge; as many fresh seeds were added once, and
+After the first eight seeds (five on NL-MNIST) some claims stood at the edge; as many fresh seeds were added once, and
 all are judged with the bounds for two looks.
 """
 

@@ -1,8 +1,9 @@
 """Disentanglement under correlated factors: "Unsupervised disentanglement learning by intervention".
 
-The runs, those that decide the claims first. Scores are taken on held-out rows with independent factors. Settings were
-chosen on seed 100 with digits that are held out of the training rows, and are used for nothing else (notes.md). A
-folder `flowers` or a file flowers.zip in the data root, with photographs, is learned from too and shown.
+The runs, those that decide the claims first. Scores are taken on held-out rows with independent factors. Settings for
+digits were chosen on seed 100, with digits that are held out of the training rows; those for sprites and scenes are
+still the first record's, at one rate, and may change before their runs begin (notes.md). A folder `flowers` or a file
+flowers.zip in the data root, with photographs, is learned from too and shown.
 """
 
 from __future__ import annotations

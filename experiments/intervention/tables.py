@@ -8,7 +8,7 @@ import numpy as np
 
 from unbraid.data.split import correlation
 from unbraid.study.claims import Numbers, Table
-from unbraid.study.reproduce import Results
+from unbraid.study.reproduce import Result, Results
 
 from . import why
 from .scores import FACTOR_VAES, METRICS, SETS, apart_by_sap, drop, main_runs, of_models, rank_correlation, score
@@ -94,9 +94,8 @@ def follows(r: Results) -> Table:
     for run in main_runs(r.where(data="cmnist")):
         found = run.scores.get("exchange", {}).get("parts", {}).get("donor")
         if found:
-            kind = "independent" if run.arguments["correlated"] == INDEPENDENT else "correlated"
             moved = [" / ".join(f"{100 * rate:.0f}" for rate in feature) for feature in found]
-            rows.append([run.label, kind, run.seed, *moved, run.value("exchange"), run.value("sap")])
+            rows.append([run.label, kind_of(run), run.seed, *moved, run.value("exchange"), run.value("sap")])
     rows.sort(key=lambda row: (row[0], row[1], row[2]))
     note = (
         "How often digit / hue are those of the donor, in %, when the first or the second feature is exchanged. "
@@ -110,11 +109,11 @@ def variants(r: Results) -> Table:
     """Settings of ours on digits, one thing at a time, for one seed."""
     labels = ["intervention", *(f"intervention, {name}" for name in VARIANTS), OF_THE_PAPER]
     seed = min((run.seed for run in r.where(data="cmnist")), default=0)
-    rows: list[list[Any]] = []
-    for label in labels:
-        for run in main_or_variant(r.where(data="cmnist", label=label, seed=seed)):
-            kind = "independent" if run.arguments["correlated"] == INDEPENDENT else "correlated"
-            rows.append([label, kind, run.steps, *(run.value(name) for name in (*OF_DIGITS, "weight_variance"))])
+    rows: list[list[Any]] = [
+        [label, kind_of(run), run.steps, *of_digits(run)]
+        for label in labels
+        for run in main_or_variant(r.where(data="cmnist", label=label, seed=seed))
+    ]
     note = "The paper's recipe: four times as wide, rates of 1e-4 and 1e-5, lambda_2 10, lambda_3 1."
     columns = ["method", "factors", "steps", *OF_DIGITS.values(), "variance of the weights"]
     return Table(f"Coloured digits: one thing at a time, seed {seed}", columns, rows, note)
@@ -127,19 +126,22 @@ def main_or_variant(runs: Results) -> Results:
 
 def curve(r: Results) -> Table:
     """Scores over the length of training, for one seed."""
-    rows: list[list[Any]] = []
-    for run in (run for run in r if run.label.endswith(OVER_STEPS)):
-        label, sigma = run.label.removesuffix(OVER_STEPS), run.arguments["correlated"]
-        kind = "independent" if sigma == INDEPENDENT else "correlated"
-        rows.append([label, kind, run.steps, *(run.value(name) for name in (*OF_DIGITS, "weight_variance"))])
-        seen = {(row[0], row[1], row[2]) for row in rows}
-        for main in r.where(data=run.data, label=label, correlated=sigma, seed=run.seed):
-            if (label, kind, main.steps) not in seen:
-                numbers = (main.value(name) for name in (*OF_DIGITS, "weight_variance"))
-                rows.append([label, kind, main.steps, *numbers])
-    rows.sort(key=lambda row: (row[0], row[1], row[2]))
+    aside = [run for run in r if run.label.endswith(OVER_STEPS)]
+    shown = {(run.label.removesuffix(OVER_STEPS), run.seed) for run in aside}
+    whole = [run for run in main_runs(r.where(data="cmnist")) if (run.label, run.seed) in shown]
+    rows: list[list[Any]] = sorted(
+        [run.label.removesuffix(OVER_STEPS), kind_of(run), run.steps, *of_digits(run)] for run in (*aside, *whole)
+    )
     columns = ["method", "factors", "steps", *OF_DIGITS.values(), "variance of the weights"]
     return Table("Coloured digits: over the length of training", columns, rows, "One seed.")
+
+
+def kind_of(run: Result) -> str:
+    return "independent" if run.arguments["correlated"] == INDEPENDENT else "correlated"
+
+
+def of_digits(run: Result) -> list[float]:
+    return [run.value(name) for name in (*OF_DIGITS, "weight_variance")]
 
 
 def robustness(r: Results) -> Table:
