@@ -76,8 +76,8 @@ class Balanced(HTMLParser):
 def test_all_seven_analyses_are_there_with_intervals(tmp_path: Path) -> None:
     leave(tmp_path, plan())
     text = written(tmp_path)
-    assert [int(n) for n in re.findall(r"<h2>(\d)\. ", text)] == [1, 2, 3, 4, 5, 6, 7]
-    assert "Cannot be shown" not in text
+    titles = re.findall(r"<h2>(.*?)</h2>", text)
+    assert titles[:2] == ["Scores", "The best runs"] and titles[-1] == "All runs" and len(titles) == 9
     assert "24 scored runs, 24.0 hours" in text
     assert text.count('class="chart"') == 4 and text.count('class="heat"') == 8
     assert not re.search(r"https?:|//[a-z]", text)  # nothing is fetched from elsewhere
@@ -109,7 +109,12 @@ def test_scores_of_models_are_guides_that_need_no_factors(tmp_path: Path) -> Non
         ),
         (3, ("dsprites",), METRICS, ["Not shown, for want of data sets", "another data set, same metric"]),
         (3, ("dsprites", "shapes3d"), ("mig",), ["it takes two metrics, and the runs have 1"]),
-        (2, ("dsprites",), (), ["no metric was scored against factors", "metric 'downstream' and another"]),
+        (
+            2,
+            ("dsprites",),
+            (),
+            ["no run has a score of which more is better", "no run was scored", "metric 'downstream' and another"],
+        ),
     ],
 )
 def test_what_cannot_be_shown_is_said(
@@ -131,6 +136,29 @@ def test_a_study_that_has_just_begun(tmp_path: Path, capsys: pytest.CaptureFixtu
     text = (tmp_path / "report.html").read_text()
     assert "1 scored runs" in text
     assert "they take three runs that differ" in text
+
+
+def test_scores_of_any_kind_of_problem_and_own_measures_have_charts_under_the_labels_of_the_study(
+    tmp_path: Path,
+) -> None:
+    runs = product(label=["first", "then"], method="beta_vae", data="dsprites", size=[32, 64], seed=range(2))
+    for job in Study(runs=[{**run, "beta": 1.0 if run["label"] == "first" else 4.0} for run in runs]).jobs():
+        (path := tmp_path / job.name).mkdir(parents=True)
+        (path / "run.json").write_text(json.dumps(vars(job.plan)))
+        scores = {"class_from_s": 0.5, "set_from_z": 0.75, "dci:gbt": 0.25, "reencoded_sap": 0.125}
+        filled = {name: _score(value, {"part": 0.9}) for name, value in scores.items()}
+        (path / "scores.json").write_text(json.dumps(filled))
+        known = {"label": job.label, "measures": {"mine": {"depth": 3.0}}, "quantities": {"active_units": 4.0}}
+        (path / "evaluation.json").write_text(json.dumps(known))
+    evidence = gather(tmp_path)
+    assert evidence.metrics == ["class_from_s", "dci:gbt", "reencoded_sap"]
+    assert evidence.others == ["set_from_z", "mine.depth"]
+    assert [data for data, _ in evidence.parts()] == ["dsprites size=32", "dsprites size=64"]
+    assert evidence.notes == []
+    text = written(tmp_path)
+    assert text.count("<h3>set_from_z (chance is good)</h3>") == 2 and text.count("<h3>mine.depth</h3>") == 2
+    assert '<span class="label">first</span>' in text and "beta=4.0" not in text
+    assert "0.12 (0.12 to 0.12)" in text  # a mean in the folded table
 
 
 def test_runs_that_are_pooled_are_named(tmp_path: Path) -> None:

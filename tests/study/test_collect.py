@@ -37,7 +37,7 @@ def test_the_table_is_tidy_and_survives_both_formats(tmp_path: Path) -> None:
     assert set(table["metric"]) == {"mig", "mig.p0", "mig.p1", "mig.nested.10", "elbo", "seconds.train"}
     assert len(table) == 6 * 6
     assert set(zip(table["strength"], table["setting"], strict=True)) == {(1.0, "beta=1.0"), (4.0, "beta=4.0")}
-    assert set(table["strength_name"]) == {"beta"}
+    assert set(table["strength_name"]) == {"beta"} and set(table["condition"]) == {""}
     assert unbraid.load_study(tmp_path).equals(wide(table))
     one = wide(table).set_index(["beta", "seed"]).loc[(4.0, 2)]
     assert (one["mig"], one["mig.p1"], one["elbo"]) == (5.0, 5.01, -5.0)

@@ -1,29 +1,41 @@
-"""The seven analyses of a study, each a section of its page, with intervals over seeds."""
+"""The analyses of a study, each a section of its page, with intervals over seeds, or why it cannot be shown."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
 from unbraid.figures import charts
 from unbraid.figures.parts import Cell, Charts, Folded, HeatMap, Note, Part, Section, Table
+from unbraid.problems import PROBLEMS
+from unbraid.problems.scores import aim_of
 from unbraid.study import analyse, choosing
 from unbraid.study.measured import Measured
 
 REPLICATES = 200
+LEADING = 4  # scores whose charts are not folded
 CORRELATIONS = ("total_correlation.mean", "total_correlation.sampled")
 
 
-def total_correlation(evidence: Measured) -> Section:
-    title = "1. Total correlation against strength"
+@dataclass(frozen=True)
+class Missing:
+    """An analysis that cannot be shown."""
+
+    title: str
+    why: str
+
+
+def total_correlation(evidence: Measured) -> Section | Missing:
+    title = "Total correlation against strength"
     kinds = [name for name in CORRELATIONS if name in evidence.table and evidence.table[name].notna().any()]
     if not kinds:
-        return _cannot(title, "no run has a Gaussian code whose total correlation is known")
+        return Missing(title, "no run has a Gaussian code whose total correlation is known")
     table = evidence.table[evidence.table["strength"].notna()]
     if not (table.groupby(["data", "objective"])["strength"].nunique() > 1).any():
-        return _cannot(title, "no objective has runs at two strengths (one number among its arguments that varies)")
+        return Missing(title, "no objective has runs at two strengths (one number among its arguments that varies)")
     means = analyse.averages(table, kinds, ["data", "objective", "strength"], evidence.rng(), replicates=REPLICATES)
     means["which"] = [f"{kind.rpartition('.')[2]} representation" for kind in means["score"]]
     rows: list[list[str | Cell]] = []
@@ -58,66 +70,87 @@ def _trends(means: pd.DataFrame) -> list[Part]:
     return drawn
 
 
-def agreement(evidence: Measured) -> Section:
-    title = "2. Do the metrics agree?"
+def agreement(evidence: Measured) -> Section | Missing:
+    title = "Do the metrics agree?"
     if len(evidence.metrics) < 2:
-        return _cannot(title, f"it takes two metrics, and the runs have {len(evidence.metrics)}")
+        return Missing(title, f"it takes two metrics, and the runs have {len(evidence.metrics)}")
     parts = _correlated(evidence, evidence.metrics, evidence.metrics, "Spearman's rank correlation over runs.")
     return Section(title, parts, "Agreement")
 
 
-def spread(evidence: Measured) -> Section:
-    title = "3. Scores by objective and by strength"
-    if not evidence.metrics:
-        return _cannot(title, "no metric was scored against factors")
+def scores(evidence: Measured) -> Section | Missing:
+    title, names = "Scores", [*evidence.metrics, *evidence.others]
+    if not names:
+        return Missing(title, "no run was scored")
+    leading = [name for problem in PROBLEMS for name in problem.headlines if name in names] or names
+    leading = leading[:LEADING]
+    others = [name for name in names if name not in leading]
+    by = "choice" if evidence.labelled else "objective"
+    colours = {name: colour for colour, name in enumerate(sorted(evidence.table["objective"].unique()))}
     parts: list[Part] = [Note("A dot is a run, the bar spans 10 to 90 %, the line is the median.")]
     for data, part in evidence.parts():
-        part = part.assign(choice=[f"{o} {s}".strip() for o, s in zip(part["objective"], part["setting"], strict=True)])
         if len(evidence.parts()) > 1:
             parts.append(Note(f"**{data}**"))
-        parts.append(Charts(_spreads(part, evidence.metrics, "objective")))
-        if (part.groupby("objective")["choice"].nunique() > 1).any():
-            parts.append(Folded(f"{data} by setting", [Charts(_spreads(part, evidence.metrics, "choice"))]))
-    rows: list[list[str | Cell]] = []
-    keys = ["data", "objective", "setting"]
-    means = analyse.averages(evidence.table, evidence.metrics, keys, evidence.rng(), replicates=REPLICATES)
-    for metric in evidence.metrics:
-        both = means[means["score"] == metric].merge(analyse.spread(evidence.table, metric, keys), on=keys)
-        for row in both.to_dict("records"):
-            ranges = [number(row[q]) for q in ("10 %", "median", "90 %")]
-            mean = _with(row["mean"], row["low"], row["high"])
-            rows.append([metric, row["data"], row["objective"], row["setting"], mean, *ranges])
-    columns = ["metric", "data set", "objective", "setting", "mean", "10 %", "median", "90 %"]
-    parts.append(Folded("means and quantiles", [Table(columns, rows)]))
-    return Section(title, parts, "Scores")
+        parts.append(Charts(_spreads(part, leading, by, colours)))
+        if more := _spreads(part, others, by, colours):
+            parts.append(Folded(f"{len(more)} more {'score' if len(more) == 1 else 'scores'}", [Charts(more)]))
+        several = (part.groupby("objective")["choice"].nunique() > 1).any()
+        if several and not evidence.labelled:
+            parts.append(Folded("the same by setting", [Charts(_spreads(part, names, "choice", colours))]))
+        parts.append(Folded("means", [_means(evidence, part, names)]))
+    return Section(title, parts)
 
 
-def _spreads(part: pd.DataFrame, metrics: Sequence[str], by: str) -> list[Part]:
-    """A chart for each metric, a row for each group; groups of one objective have one colour."""
-    groups = part.drop_duplicates(by).sort_values(["objective", "strength"])
-    colours = {name: colour for colour, name in enumerate(sorted(part["objective"].unique()))}
+def _means(evidence: Measured, part: pd.DataFrame, names: Sequence[str]) -> Table:
+    """Means with intervals, a row for each choice and a column for each score."""
+    means = analyse.averages(part, names, ["choice"], evidence.rng(), replicates=REPLICATES)
+    cells = {
+        (row["choice"], row["score"]): _with(row["mean"], row["low"], row["high"]) for row in means.to_dict("records")
+    }
+    kept = [name for name in names if any(cells[choice, name] for choice in part["choice"].unique())]
+    counts = part.groupby("choice")["seed"].nunique()
+    rows = [
+        [choice, str(counts[choice]), *(cells[choice, name] for name in kept)] for choice in _ordered(part, "choice")
+    ]
+    return Table(["label" if evidence.labelled else "objective", "seeds", *map(_aimed, kept)], rows)
+
+
+def _aimed(name: str) -> str:
+    """A score's name with what is wanted of it, where that is not more."""
+    wanted = {"low": " (low is good)", "chance": " (chance is good)"}
+    return name + wanted.get(aim_of(name).best, "")
+
+
+def _ordered(part: pd.DataFrame, by: str) -> list[str]:
+    """The groups of a table, those of one objective together and from weak to strong."""
+    return list(part.sort_values(["objective", "strength", by]).drop_duplicates(by)[by])
+
+
+def _spreads(part: pd.DataFrame, names: Sequence[str], by: str, colours: Mapping[str, int]) -> list[Part]:
+    """A chart for each score, a row for each group; groups of one objective have one colour."""
+    groups = {name: part[part[by] == name] for name in _ordered(part, by)}
     drawn: list[Part] = []
-    for metric in metrics:
+    for name in names:
         rows = []
-        for name, objective in zip(groups[by], groups["objective"], strict=True):
-            values = part.loc[part[by] == name, metric].to_numpy(float)
+        for group, runs in groups.items():
+            values = runs[name].to_numpy(float)
             if np.isfinite(values).any():
-                rows.append((str(name), colours[objective], values[np.isfinite(values)]))
+                rows.append((str(group), colours[runs["objective"].iloc[0]], values[np.isfinite(values)]))
         if rows:
-            drawn.append(charts.spread(metric, rows))
+            drawn.append(charts.spread(_aimed(name), rows))
     return drawn
 
 
-def explained(evidence: Measured) -> Section:
-    title = "4. What explains a score?"
+def explained(evidence: Measured) -> Section | Missing:
+    title = "What explains a score?"
     if not evidence.metrics or evidence.table["objective"].nunique() < 2:
-        return _cannot(title, "it takes a metric, and runs of two objectives")
-    if len(evidence.table) == evidence.table.groupby(["data", "objective", "setting"], dropna=False).ngroups:
-        return _cannot(title, "no setting has two seeds, so that nothing is left for the seed to explain")
-    ways = {"objective": ["objective"], "both": ["objective", "setting"]}
+        return Missing(title, "it takes a score of which more is better, and runs of two objectives")
+    if len(evidence.table) == evidence.table.groupby(["data", "objective", "choice"]).ngroups:
+        return Missing(title, "no setting has two seeds, so that nothing is left for the seed to explain")
+    ways = {"objective": ["objective"], "both": ["objective", "choice"]}
     rows: list[list[str | Cell]] = []
     for data, part in evidence.parts():
-        columns = part[["seed", "objective", "setting", *evidence.metrics]]
+        columns = part[["seed", "objective", "choice", *evidence.metrics]]
         found, low, high = analyse.intervals(
             columns, lambda t: analyse.shares(t, evidence.metrics, ways), evidence.rng(), REPLICATES
         )
@@ -137,10 +170,10 @@ def explained(evidence: Measured) -> Section:
     return Section(title, [Table(columns, rows), note], "Explained")
 
 
-def selection(evidence: Measured) -> Section:
-    title = "5. Choosing a model without labels, or from elsewhere"
+def selection(evidence: Measured) -> Section | Missing:
+    title = "Choosing a model without labels, or from elsewhere"
     if not evidence.metrics:
-        return _cannot(title, "no metric was scored against factors")
+        return Missing(title, "no run has a score of which more is better")
     guides = {name: sign for name, sign in evidence.guides.items() if name != "udr"}
     parts: list[Part] = [Note("No run has an ELBO, a reconstruction, a KL or a total correlation to choose by.")]
     if guides:
@@ -176,10 +209,10 @@ def _transferred(evidence: Measured) -> list[Part]:
     return [table, note] if rows else [note]
 
 
-def downstream(evidence: Measured) -> Section:
-    title = "6. Do scores help downstream?"
+def downstream(evidence: Measured) -> Section | Missing:
+    title = "Do scores help downstream?"
     if not evidence.downstream or not evidence.metrics:
-        return _cannot(title, "it takes the metric 'downstream' and another metric")
+        return Missing(title, "it takes the metric 'downstream' and another metric")
     ratios = [
         f"{label}: accuracy with {few:,} labels over {many:,}" for label, (few, many) in evidence.efficiency.items()
     ]
@@ -189,12 +222,12 @@ def downstream(evidence: Measured) -> Section:
     return Section(title, _correlated(evidence, evidence.metrics, evidence.downstream, note), "Downstream")
 
 
-def udr(evidence: Measured) -> Section:
-    title = "7. UDR: the model whose latents other seeds find again"
+def udr(evidence: Measured) -> Section | Missing:
+    title = "UDR: the model whose latents other seeds find again"
     if "udr" not in evidence.guides:
-        return _cannot(title, "no setting has two seeds whose codes are there")
+        return Missing(title, "no setting has two seeds whose codes are there")
     if not evidence.metrics:
-        return _cannot(title, "no metric was scored against factors")
+        return Missing(title, "no run has a score of which more is better")
     parts = _correlated(evidence, ["udr"], evidence.metrics, "UDR against the metrics, over runs.")
     return Section(title, [*parts, *_chosen(evidence, {"udr": 1})], "UDR")
 
@@ -252,8 +285,4 @@ def number(value: float) -> str:
     return f"{value:.2f}" if np.isfinite(value) else ""
 
 
-def _cannot(title: str, why: str) -> Section:
-    return Section(title, [Note(f"Cannot be shown yet: {why}.")], title.partition(" ")[2].partition(":")[0])
-
-
-ALL = (total_correlation, agreement, spread, explained, selection, downstream, udr)
+ALL = (scores, agreement, explained, total_correlation, selection, downstream, udr)

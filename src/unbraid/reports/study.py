@@ -1,30 +1,33 @@
-"""A study as one self-contained HTML page: seven analyses of all runs in a folder, with intervals over seeds.
+"""A study as one self-contained HTML page: its scores, and analyses of all runs in a folder, with intervals over seeds.
 
-It is made of what is there: of a study that is half done, or that lacks data sets, seeds or metrics, the page says what
-cannot be shown yet, and why.
+It is made of what is there: of a study that is half done, or that lacks data sets, seeds or metrics, the page ends with
+what cannot be shown, and why.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from urllib.parse import quote
 
 from unbraid.figures.parts import Cell, Note, Part, Section, Table
-from unbraid.problems.scores import aim_of
 from unbraid.reports import analyses, render
 from unbraid.reports.page import FILE
 from unbraid.study import analyse
 from unbraid.study.measured import Measured, gather
 from unbraid.train.run import commit, write
 
-BEST = 10  # runs in the table of the best
+BEST = 5  # runs in the table of the best
 LEADING = ("mig", "dci", "factor_vae_score")  # the metric that runs are sorted by, the first that was taken
 
 
 def report(folder: Path) -> Path:
     """Writes report.html of all scored runs in a folder beside them, and gives its path."""
     evidence = gather(folder)
-    sections = [*_best(evidence, folder), *(analysis(evidence) for analysis in analyses.ALL), _runs(evidence)]
+    made = [analysis(evidence) for analysis in analyses.ALL]
+    shown = [section for section in made if isinstance(section, Section)]
+    missing = [each for each in made if isinstance(each, analyses.Missing)]
+    sections = [*shown[:1], *_best(evidence, folder), *shown[1:], _runs(evidence), *_missing(missing)]
     about = (
         f"Intervals are {100 * analyse.LEVEL:.0f} % by bootstrap over seeds ({analyses.REPLICATES} draws of whole "
         f"seeds). With few seeds they are narrower than the truth. Made with commit {commit() or 'unknown'}."
@@ -57,19 +60,16 @@ def _best(evidence: Measured, folder: Path) -> list[Section]:
     by = next((name for name in LEADING if name in evidence.metrics), evidence.metrics[0])
     tables: list[Part] = []
     for data, part in evidence.parts():
-        ordered = part.dropna(subset=[by]).sort_values(by, ascending=aim_of(by).best != "high")
+        ordered = part.dropna(subset=[by]).sort_values(by, ascending=False)
         rows: list[list[str | Cell]] = [
             [
-                Cell(str(row["run"]), link=link_to(folder, str(row["run"]))),
-                str(row["objective"]),
-                str(row["setting"]),
-                str(row["seed"]),
+                Cell(str(row["choice"]), link=link_to(folder, str(row["run"])), more=f"seed {row['seed']}"),
                 *(Cell(analyses.number(row[metric]), bold=metric == by) for metric in evidence.metrics),
             ]
             for row in ordered.head(BEST).to_dict("records")
         ]
         tables += [Note(f"**{data}**: the best of {len(ordered)} runs by {by}")]
-        tables += [Table(["run", "objective", "setting", "seed", *evidence.metrics], rows)]
+        tables += [Table(["run", *evidence.metrics], rows)]
     return [Section("The best runs", tables, "Best runs")]
 
 
@@ -77,6 +77,13 @@ def link_to(folder: Path, run: str) -> str:
     """The page of a run, or its directory where it has none."""
     name = quote(run)
     return f"{name}/{FILE}" if (folder / run / FILE).exists() else f"{name}/"
+
+
+def _missing(missing: Sequence[analyses.Missing]) -> list[Section]:
+    rows = [[each.title, f"{each.why}."] for each in missing]
+    return (
+        [Section("What cannot be shown", [Table(["analysis", "why"], rows, prose=True)], "Not shown")] if rows else []
+    )
 
 
 def _runs(evidence: Measured) -> Section:

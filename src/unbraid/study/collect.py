@@ -4,6 +4,7 @@ run, method, data, seed, steps, batch       what was run
 objective                                   method, with its arguments in words that vary: 'dip_vae dip_variant=ii'
 strength, strength_name                     the one number among the method's arguments that varies, if it is one
 setting                                     all arguments of the method that vary: 'dip_variant=ii, lambda_od=5.0'
+condition                                   all arguments of the data set that vary: 'combine=nonlinear'
 one column for each argument                of methods, data sets and samplers, and decay; empty where a run has none
 metric, value, low, high, null              'mig'; parts as 'dci.completeness'; quantities of evaluation.json as
                                             'elbo', 'total_correlation.sampled'; costs as 'seconds.train'
@@ -12,7 +13,7 @@ metric, value, low, high, null              'mig'; parts as 'dci.completeness'; 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +24,8 @@ from unbraid.train.run import KINDS, of_another_kind, write
 if TYPE_CHECKING:
     import pandas as pd
 
-FIRST = ["run", "method", "objective", "data", "seed", "steps", "batch", "setting", "strength_name", "strength"]
+FIRST = ["run", "method", "objective", "data", "condition", "seed", "steps", "batch", "setting"]
+FIRST += ["strength_name", "strength"]
 LAST = ["metric", "value", "low", "high", "null"]
 
 
@@ -41,10 +43,13 @@ def collect(out: str | Path) -> pd.DataFrame:
             raise UserError(f"{name}/run.json is damaged ('{wrong}'): {_cure(name, 'run.json')}")
         if missing := {"method", "arguments", "data", "data_arguments", "sampling", "seed"} - configs[name].keys():
             raise UserError(f"{name}/run.json lacks '{min(missing)}': {_cure(name, 'run.json')}")
-    varying = _varying([configs[name] for name in names])
+    planned = [configs[name] for name in names]
+    varying = _varying((config["method"], config["arguments"]) for config in planned)
+    conditions = _varying((config["data"], _of_data(config)) for config in planned)
     runs, rows = [], []
-    for number, name in enumerate(names):
-        runs.append({"run": name, **_described(configs[name], varying[configs[name]["method"]])})
+    for number, (name, config) in enumerate(zip(names, planned, strict=True)):
+        described = _described(config, varying[config["method"]], conditions[config["data"]])
+        runs.append({"run": name, **described})
         if evaluations.get(name, {}).get("label"):
             runs[-1]["label"] = str(evaluations[name]["label"])
         try:
@@ -103,28 +108,33 @@ def _cure(name: str, file: str) -> str:
     return f"delete {name if file == 'run.json' else f'{name}/{LAST_FILE}'} and run the study again"
 
 
-def _varying(configs: list[dict[str, Any]]) -> dict[str, list[str]]:
-    """For each method the names of its arguments that are not the same in all its runs on some data set."""
+def _varying(runs: Iterable[tuple[str, dict[str, Any]]]) -> dict[str, list[str]]:
+    """For each method or data set the names of its arguments that are not the same in all its runs."""
     seen: dict[str, dict[str, set[str]]] = {}
-    for config in configs:
-        arguments = seen.setdefault(config["method"], {})
-        for name, value in config["arguments"].items():
-            arguments.setdefault(name, set()).add(repr(value))
-    return {method: [n for n, values in arguments.items() if len(values) > 1] for method, arguments in seen.items()}
+    for name, arguments in runs:
+        known = seen.setdefault(name, {})
+        for argument, value in arguments.items():
+            known.setdefault(argument, set()).add(repr(value))
+    return {name: [n for n, values in known.items() if len(values) > 1] for name, known in seen.items()}
 
 
-def _described(config: dict[str, Any], varying: list[str]) -> dict[str, Any]:
-    own = config["arguments"]
+def _of_data(config: dict[str, Any]) -> dict[str, Any]:
+    return {**config["data_arguments"], **config["sampling"]}
+
+
+def _described(config: dict[str, Any], varying: list[str], conditions: list[str]) -> dict[str, Any]:
+    own, of_data = config["arguments"], _of_data(config)
     numbers = [name for name in varying if isinstance(own.get(name), int | float) and not isinstance(own[name], bool)]
     words = [name for name in varying if name not in numbers]
     known = {name: config[name] for name in ("method", "data", "seed", "steps", "batch")}
-    arguments = {**config["data_arguments"], **config["sampling"], **own}
+    arguments = {**of_data, **own}
     arguments |= {"decay": config["decay"]} if config.get("decay") else {}
     return {
         **{name if name not in FIRST + LAST else f"argument.{name}": value for name, value in arguments.items()},
         **known,
         "objective": " ".join([config["method"], *(f"{name}={own.get(name)}" for name in words)]),
         "setting": ", ".join(f"{name}={own.get(name)}" for name in varying),
+        "condition": ", ".join(f"{name}={of_data[name]}" for name in conditions if of_data.get(name) is not None),
         "strength_name": numbers[0] if len(numbers) == 1 else None,
         "strength": float(own[numbers[0]]) if len(numbers) == 1 else None,
     }

@@ -19,7 +19,7 @@ def with_udr(table: pd.DataFrame, runs: Path) -> pd.DataFrame:
     setting's first run.
     """
     found: dict[str, float] = {}
-    setting = "setting" if "setting" in table else "strength"
+    setting = next(column for column in ("choice", "setting", "strength") if column in table)
     for _, part in table.groupby(["data", "objective", setting], dropna=False):
         names = [name for name in part["run"] if (runs / name / "codes.npz").exists()]
         found_codes = {name: read_codes(Run(runs / name)) for name in names}
