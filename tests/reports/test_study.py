@@ -134,8 +134,8 @@ def test_a_study_that_has_just_begun(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert main(["report", str(tmp_path)]) == 0
     assert capsys.readouterr().out == f"report: {tmp_path / 'report.html'}\n"
     text = (tmp_path / "report.html").read_text()
-    assert "1 scored runs" in text
-    assert "they take three runs that differ" in text
+    assert "1 scored run, 60 minutes" in text and "the best of 1 run by mig" in text
+    assert "rank correlations take three runs that differ" in text
 
 
 def test_scores_of_any_kind_of_problem_and_own_measures_have_charts_under_the_labels_of_the_study(

@@ -106,7 +106,7 @@ def scatter(title: str, groups: Mapping[str, NDArray[Any]], rest: str = "") -> S
 def spread(title: str, groups: Sequence[tuple[str, int, Floats]]) -> Spread:
     """Label, colour and values of each group on one axis: dots, 10 to 90 %, and a violin where there are enough."""
     every = np.concatenate([values for _, _, values in groups])
-    reach = max(0.04 * float(np.ptp(every)), 1e-9)
+    reach = 0.04 * float(np.ptp(every)) or 0.1 * abs(float(every[0])) or 0.1
     on = axis(float(every.min()) - reach, float(every.max()) + reach, count=5)
     rows = []
     for label, colour, values in groups:

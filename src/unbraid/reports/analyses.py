@@ -17,6 +17,7 @@ from unbraid.study.measured import Measured
 
 REPLICATES = 200
 LEADING = 4  # scores whose charts are not folded
+FEW = "rank correlations take three runs that differ"
 CORRELATIONS = ("total_correlation.mean", "total_correlation.sampled")
 
 
@@ -75,7 +76,7 @@ def agreement(evidence: Measured) -> Section | Missing:
     if len(evidence.metrics) < 2:
         return Missing(title, f"it takes two metrics, and the runs have {len(evidence.metrics)}")
     parts = _correlated(evidence, evidence.metrics, evidence.metrics, "Spearman's rank correlation over runs.")
-    return Section(title, parts, "Agreement")
+    return Section(title, parts, "Agreement") if parts else Missing(title, FEW)
 
 
 def scores(evidence: Measured) -> Section | Missing:
@@ -178,6 +179,8 @@ def selection(evidence: Measured) -> Section | Missing:
     parts: list[Part] = [Note("No run has an ELBO, a reconstruction, a KL or a total correlation to choose by.")]
     if guides:
         parts = _correlated(evidence, list(guides), evidence.metrics, "What needs no labels against what does.")
+        if not parts:
+            return Missing(title, FEW)
         parts += _chosen(evidence, guides)
     return Section(title, [*parts, *_transferred(evidence)], "Selection")
 
@@ -219,7 +222,8 @@ def downstream(evidence: Measured) -> Section | Missing:
     note = "Metrics against accuracy with so many labels" + (
         f", and efficiency ({'; '.join(ratios)})." if ratios else "."
     )
-    return Section(title, _correlated(evidence, evidence.metrics, evidence.downstream, note), "Downstream")
+    parts = _correlated(evidence, evidence.metrics, evidence.downstream, note)
+    return Section(title, parts, "Downstream") if parts else Missing(title, FEW)
 
 
 def udr(evidence: Measured) -> Section | Missing:
@@ -229,6 +233,8 @@ def udr(evidence: Measured) -> Section | Missing:
     if not evidence.metrics:
         return Missing(title, "no run has a score of which more is better")
     parts = _correlated(evidence, ["udr"], evidence.metrics, "UDR against the metrics, over runs.")
+    if not parts:
+        return Missing(title, FEW)
     return Section(title, [*parts, *_chosen(evidence, {"udr": 1})], "UDR")
 
 
@@ -263,7 +269,7 @@ def _correlated(evidence: Measured, first: Sequence[str], second: Sequence[str],
             maps.append(HeatMap(matrix, list(found.index), list(found.columns), "hundredths", data, 0, 100, full=1))
         rows += [[data, name, *_cells(found.loc[name], low.loc[name], high.loc[name])] for name in first]
     if not maps:
-        return [Note("Rank correlations cannot be shown: they take three runs that differ.")]
+        return []
     table = Folded("the same with intervals", [Table(["data set", "", *second], rows)])
     return [Note(note), Charts(maps), table]
 
