@@ -14,7 +14,7 @@ from unbraid.errors import UserError, unknown
 from unbraid.study.records import load_study
 
 MOST = 1 << 20
-SETTING = ["data", "objective", "setting"]
+SETTING = ["data", "condition", "objective", "setting"]
 
 
 def seeds_needed(
