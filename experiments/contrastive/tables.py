@@ -103,14 +103,14 @@ def strengths(r: Results) -> Table:
 
 def variants(r: Results) -> Table:
     """What sizes, encoders and the texture change."""
-    names = ("", "8/4", "one encoder", "smooth grass")
+    names = ("", "8/4", "one encoder", "convolutions", "smooth grass")
     labels = [f"{m}, {name}" if name else m for name in names for m in (*MAIN, "Eq. 8 on samples")]
     labels += ALONE
     known = set(r.labels())
     rows = [_row(r, label, label) for label in labels if label in known]
     note = (
         "Two encoders, 16 common and 8 salient latents and the grass as it is, unless said. 8/4: the paper says 16 and "
-        "8 in words and 8 and 4 in symbols. Smooth grass: enlarged four times. Digits alone: codes of digits without "
+        "8 in words and 8 and 4 in symbols. Convolutions: the paper's network, one encoder. Smooth grass: enlarged four times. Digits alone: codes of digits without "
         "grass, by the leading principal components or by a VAE with 8 latents, which are what clusters can reach."
     )
     return Table("Sizes, encoders and texture, L-MNIST", ["loss", *COLUMNS], rows, note)
