@@ -110,8 +110,9 @@ def variants(r: Results) -> Table:
     rows = [_row(r, label, label) for label in labels if label in known]
     note = (
         "Two encoders, 16 common and 8 salient latents and the grass as it is, unless said. 8/4: the paper says 16 and "
-        "8 in words and 8 and 4 in symbols. Convolutions: the paper's network, one encoder. Smooth grass: enlarged four times. Digits alone: codes of digits without "
-        "grass, by the leading principal components or by a VAE with 8 latents, which are what clusters can reach."
+        "8 in words and 8 and 4 in symbols. Convolutions: the paper's network, one encoder. Smooth grass: enlarged "
+        "four times. Digits alone: codes of digits without grass, by the leading principal components or by a VAE with "
+        "8 latents, which are what clusters can reach."
     )
     return Table("Sizes, encoders and texture, L-MNIST", ["loss", *COLUMNS], rows, note)
 

@@ -24,8 +24,9 @@ SETS = {"colored_mnist": "Colored-MNIST", "rotation_colored_mnist": "Rotation-Co
 def draw(results: Results, folder: Path) -> list[tuple[str, str]]:
     """Writes the pictures of the swap model's first seed, and gives captions and paths."""
     pictures = []
-    for data, title in SETS.items():
-        run = Run(results.where(label="Swap", data=data)[0].path)
+    first = {data: results.done.where(label="Swap", data=data)[:1] for data in SETS}
+    for data, run in ((data, Run(result.path)) for data, found in first.items() for result in found):
+        title = SETS[data]
         _swapped(run).save(folder / f"swapped_{data}.png")
         caption = f"{title} (figure 8), two rows each: pairs, drawn, after the swap, [random p, n], [p, random n]"
         pictures.append((caption, f"{folder.name}/swapped_{data}.png"))

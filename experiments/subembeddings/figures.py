@@ -17,7 +17,7 @@ SHOWN = ("control", "one head", "InfoMin 0.1", "Ortho 0.1", "P-Ortho 0.1", "Hess
 
 def draw(r: Results, folder: Path) -> list[tuple[str, str]]:
     """Writes the pictures into a folder beside the page and gives captions and paths."""
-    first = {result.label: result.path for result in r.where(seed=MAIN_SEEDS[0], variant="dc-bc")}
+    first = {result.label: result.path for result in r.done.where(seed=MAIN_SEEDS[0], variant="dc-bc")}
     _curves({label: first[label] for label in STRENGTHS if label in first}, folder / "infomin.png")
     _gaps(Scores(r), folder / "gaps.png")
     return [

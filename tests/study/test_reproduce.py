@@ -84,6 +84,21 @@ def test_a_folder_runs_to_its_page_from_any_working_directory(
     assert len(begun - {None}) == 2 and begun - {None} <= {path.name for path in runs}
 
 
+def test_the_page_of_a_part_of_the_runs_says_so(
+    experiment: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    runs = tmp_path / "runs"
+    asked = ["reproduce", str(experiment), "--runs", str(runs), "--workers", "1", "--so-far"]
+    assert main(asked) == 1
+    assert f"no run of {experiment.name} is done in {runs}" in capsys.readouterr().err
+    assert main(["study", str(experiment / "study.py"), "--out", str(runs), "--workers", "1", "--limit", "2"]) == 0
+    assert main(asked) == 0
+    told = json.loads((runs / "results" / f"{experiment.name}.json").read_text())
+    assert told["about"] == "**So far: 2 of 4 runs are done, and verdicts may change.** What was run."
+    assert [claim["verdict"] for claim in told["claims"]] == ["shown", "not shown"]
+    assert sum((path / "evaluation.json").exists() for path in runs.iterdir()) == 2
+
+
 def test_a_warm_start_has_the_weights_of_the_other_run(experiment: Path, tmp_path: Path) -> None:
     """One more step of a tiny rate: the weights of the second run are all but those of the first."""
     from safetensors.numpy import load_file

@@ -16,6 +16,9 @@ def add(commands: argparse._SubParsersAction[Parser]) -> None:
     parser.add_argument("--runs", type=Path, help="folder of the runs (default: runs/NAME)")
     parser.add_argument("--workers", type=int, default=2, help="runs at a time, one thread each (default: 2)")
     parser.add_argument("--quick", action="store_true", help="the smallest size, in minutes, to see that all works")
+    parser.add_argument(
+        "--so-far", action="store_true", help="run nothing: the page of the runs that are done, in RUNS"
+    )
     parser.set_defaults(main=main)
 
 
@@ -31,8 +34,15 @@ def main(arguments: argparse.Namespace) -> int:
         f"quick-{folder.resolve().name}" if arguments.quick else folder.resolve().name
     )
     beside = folder.resolve().parent.parent / "docs" / "results"
-    out = arguments.out or (runs / "results" if arguments.quick else beside)
-    page = reproduce(folder, out=out, runs=runs, resources=Resources(workers=arguments.workers), quick=arguments.quick)
+    out = arguments.out or (runs / "results" if arguments.quick or arguments.so_far else beside)
+    page = reproduce(
+        folder,
+        out=out,
+        runs=runs,
+        resources=Resources(workers=arguments.workers),
+        quick=arguments.quick,
+        so_far=arguments.so_far,
+    )
     print(f"results: {page}")
     print(f"report: {claims.report(page.with_suffix('.json'), runs / 'report.html')}")
     return 0

@@ -92,6 +92,11 @@ class Results(Sequence[Result]):
                 found = [result for result in found if result.arguments.get(name) == value]
         return Results(found)
 
+    @property
+    def done(self) -> Results:
+        """Without those that are to come, of which a page of the runs so far has no numbers."""
+        return Results([result for result in self if result.scores or result.measures])
+
     def values(self, *path: str) -> Numbers:
         """One number of each run, by a path of keys: see Result.value."""
         return np.array([result.value(*path) for result in self])
@@ -115,7 +120,9 @@ class Found:
         return sum(result.seconds for result in self.results)
 
 
-def reproduce(folder: Path, *, out: Path, runs: Path, resources: Resources, quick: bool = False) -> Path:
+def reproduce(
+    folder: Path, *, out: Path, runs: Path, resources: Resources, quick: bool = False, so_far: bool = False
+) -> Path:
     """Does the runs of an experiment that are missing, and writes its page; gives the page's path.
 
     Args:
@@ -123,29 +130,52 @@ def reproduce(folder: Path, *, out: Path, runs: Path, resources: Resources, quic
         runs: folder of the runs
         resources: what runs may use
         quick: the smallest size, to see that all works
+        so_far: no more runs, and the page of those that are done
     """
     folder = folder.resolve()
     plan = _module(folder, "study")
-    _check_needs(getattr(plan, "needs", ()))
     studies = _studies(plan, quick, folder)
-    found: list[Result] = []
     folders = {name: runs / name if name else runs for name in studies}
+    notes = read_notes(folder / "notes.md")
+    if so_far:
+        found = [_so_far(job, folders[name] / job.name) for name, jobs in studies.items() for job in jobs]
+        done = len(Results(found).done)
+        if not done:
+            raise UserError(f"no run of {folder.name} is done in {runs}: leave out --so-far to begin, or give --runs")
+        if done < len(found):
+            notes[""] = f"**So far: {done} of {len(found)} runs are done, and verdicts may change.** {notes['']}"
+    else:
+        _check_needs(getattr(plan, "needs", ()))
+        found = _all_done(studies, folders, folder.name, resources)
+    command = f"unbraid reproduce {folder.parent.name}/{folder.name}" + (" --quick" if quick else "")
+    pictures = out / folder.name
+    pictures.mkdir(parents=True, exist_ok=True)
+    everything = Found(Results(found), folders, pictures, notes, command)
+    record: Record = _module(folder, "claims").record(everything)
+    publish(record, out, folder.name, commits(Results(found).done))
+    return out / f"{folder.name}.md"
+
+
+def _all_done(
+    studies: Mapping[str, list[Job]], folders: Mapping[str, Path], title: str, resources: Resources
+) -> list[Result]:
+    found: list[Result] = []
     for name, jobs in studies.items():
         place = str(folders[name])
-        failures = run_jobs(
-            pending(jobs, place, retry_failed=True), jobs, place, title=folder.name, resources=resources
-        )
+        failures = run_jobs(pending(jobs, place, retry_failed=True), jobs, place, title=title, resources=resources)
         if failures:
             run, reason = next(iter(failures.items()))
             raise UserError(f"{len(failures)} of {len(jobs)} runs failed, the first because {reason} ({place}/{run})")
         found += gather(jobs, folders[name])
-    command = f"unbraid reproduce {folder.parent.name}/{folder.name}" + (" --quick" if quick else "")
-    pictures = out / folder.name
-    pictures.mkdir(parents=True, exist_ok=True)
-    everything = Found(Results(found), folders, pictures, read_notes(folder / "notes.md"), command)
-    record: Record = _module(folder, "claims").record(everything)
-    publish(record, out, folder.name, commits(found))
-    return out / f"{folder.name}.md"
+    return found
+
+
+def _so_far(job: Job, path: Path) -> Result:
+    """A run, without numbers where it is not done."""
+    kept = path / "evaluation.json"
+    if kept.exists():
+        return _result(job, path, json_of(kept.read_bytes()))
+    return Result(job.label, job.plan.data, job.plan.seed, job.plan.steps, dict(job.arguments), {}, {}, 0.0, path)
 
 
 def gather(jobs: Sequence[Job], folder: Path) -> list[Result]:
