@@ -27,12 +27,12 @@ NONE = "none stated; the photographs belong to their owners"
 RESEARCH = "for research that is not commercial"
 TOP = """# Data sets
 
-All of them have the same form: a table of samples with their factors, by row number. `unbraid data list` says which
-are present, `unbraid data show NAME` draws one, `--data NAME` trains on it. How batches are drawn from them, how the
-composed ones are made and how factors can be correlated is described in [batches, splits and details](data.md); files
-and folders in [files](data_files.md).
+Every data set is a table of numbered samples with their factors. `unbraid data list` says which are present,
+`unbraid data show NAME` draws one, and `--data NAME` trains on it. [Batches, splits and details](data.md) describes
+how batches are drawn, how the composed sets are made and how factors can be correlated; [files](data_files.md)
+describes files and folders.
 
-Samples are those that train + those that test. Sets whose files cannot be shown here have no picture.
+Samples are given as training + test. Sets whose files cannot be shown here have no picture.
 
 This page is written by `python -m docs.make_data_page`.
 """
@@ -157,9 +157,9 @@ def _get(described: dict[str, Any]) -> str:
         return f"it is yours: {', '.join(f'`--{need}`' for need in described['needs'])}"
     if not described["folders"]:
         return "nothing to get"
-    if by_hand := [SOURCES[part].by_hand for part in described["folders"] if SOURCES[part].by_hand]:
-        return by_hand[0]
-    return f"`unbraid data fetch {described['name']}`"
+    parts = [SOURCES[part] for part in described["folders"]]
+    fetched = [f"`unbraid data fetch {described['name']}`"] if all(part.downloads for part in parts) else []
+    return "; ".join([*fetched, *(part.by_hand for part in parts if part.by_hand)])
 
 
 def main() -> None:
