@@ -31,7 +31,7 @@ def add(commands: argparse._SubParsersAction[Parser]) -> None:
         "path",
         type=Path,
         metavar="PATH",
-        help="folder or zip of image files; .npy, .npz or .h5 array; .csv, .tsv or .parquet table of features",
+        help="folder or zip of image files; .npy, .npz or .h5 array; .csv, .tsv, .parquet or .h5ad table of features",
     )
     encode.add_argument("--out", type=Path, required=True, metavar="FILE", help="the codes: .csv, .parquet or .npz")
     encode.add_argument(

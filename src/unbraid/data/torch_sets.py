@@ -19,9 +19,10 @@ PROBES = 32  # samples that the digest of a data set is made of
 def from_torch(dataset: Any, *, label: Any = None) -> ArrayTable:
     """A table of a `torch.utils.data.Dataset` whose items are images, or images and labels.
 
-    Its length must be known. An item is read once: random augmentation in it is drawn once and for all. Labels come
-    from `targets` of the data set where it has them (as those of torchvision do), from its `tensors`, or from reading
-    all items. The run is named after the length and 32 of the items.
+    Its length must be known. Items are kept in memory up to 1 GB, and read again beyond that: random augmentation in
+    them is drawn once in the first case, and anew in the second. Labels come from `targets`
+    of the data set where it has them (as those of torchvision do), from its `tensors`, or from reading all items. The
+    run is named after the length and 32 of the items.
 
     Args:
         dataset: of images (tensors, arrays or PIL images, as in `from_arrays`), or of tuples of an image and a label
