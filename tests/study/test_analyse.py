@@ -125,13 +125,12 @@ def test_pseudo_values_of_a_mean_are_the_values_and_their_error_that_of_the_numb
 def test_what_is_explained_beyond_chance_is_nothing_for_noise() -> None:
     drawn = [runs(0.0, 1.0, seed=seed) for seed in range(40)]
     raw = np.mean([analyse.explained(t, "score", ["objective", "strength"]) for t in drawn])
-    adjusted = np.mean([analyse.explained_beyond_chance(t, "score", ["objective", "strength"]) for t in drawn])
+    adjusted = np.mean([analyse.shares_beyond_chance(t, ["score"], ["objective", "strength"]) for t in drawn])
     assert raw > 0.05
     assert adjusted == pytest.approx(0, abs=0.02)
     sure = runs(1.0, 0.0)
-    assert analyse.explained_beyond_chance(sure, "score", ["objective", "strength"]) == pytest.approx(
-        analyse.explained(sure, "score", ["objective", "strength"]), abs=0.05
-    )
+    (share,) = analyse.shares_beyond_chance(sure, ["score"], ["objective", "strength"])
+    assert share == pytest.approx(analyse.explained(sure, "score", ["objective", "strength"]), abs=0.05)
 
 
 def test_transfer_is_sure_where_settings_decide_and_a_coin_where_seeds_do() -> None:

@@ -49,7 +49,6 @@ class Task:
     """One score that can be taken of a run's codes."""
 
     metric: str  # the listed metric that it is made with
-    meaning: str  # in one line, for tables
     take: Callable[..., Score]  # keyword arguments are those of the metric
 
 

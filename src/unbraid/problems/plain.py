@@ -48,7 +48,7 @@ class Plain(Problem):
         """The metrics on codes and factors, or on codes alone."""
 
         def task(name: str) -> Task:
-            return Task(name, "", lambda **o: take(codes, [name], seed=seed, options={name: o}, jobs=jobs)[name])
+            return Task(name, lambda **o: take(codes, [name], seed=seed, options={name: o}, jobs=jobs)[name])
 
         return {name: task(name) for name in available()}
 

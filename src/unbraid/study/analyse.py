@@ -148,13 +148,8 @@ def explained(table: pd.DataFrame, score: str, by: Sequence[str]) -> float:
     return _share(table[score].to_numpy(float), table.groupby(list(by), dropna=False).ngroup().to_numpy())
 
 
-def explained_beyond_chance(table: pd.DataFrame, score: str, by: Sequence[str]) -> float:
-    """The same less what as many groups explain by chance: the adjusted share (Wherry 1931)."""
-    return float(shares_beyond_chance(table, [score], by)[0])
-
-
 def shares_beyond_chance(table: pd.DataFrame, scores: Sequence[str], by: Sequence[str]) -> Matrix:
-    """`explained_beyond_chance` for many scores."""
+    """`explained` for many scores, less what as many groups explain by chance: the adjusted share (Wherry 1931)."""
     groups = table.groupby(list(by), dropna=False).ngroup().to_numpy()
     return np.array([_beyond_chance(table[score].to_numpy(float), groups) for score in scores])
 

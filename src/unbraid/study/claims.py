@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import t
 
 from unbraid.train.run import commit, write
 
@@ -59,57 +58,6 @@ class Record:
     claims: list[Claim]
     tables: list[Table]
     pictures: list[tuple[str, str]] = field(default_factory=list)  # caption, path relative to the page
-
-
-def positive(low: float, high: float) -> Verdict:
-    """A difference or a correlation that should be above zero, by its interval."""
-    return "shown" if low > 0 else "not shown" if high < 0 else "unclear"
-
-
-def interval(margins: Numbers) -> tuple[float, float]:
-    """Student's t over seeds; nothing for a single one."""
-    n, mean = len(margins), float(margins.mean())
-    if n < 2:
-        return math.nan, math.nan
-    reach = float(t.ppf(0.975, n - 1) * margins.std(ddof=1) / n**0.5)
-    return mean - reach, mean + reach
-
-
-def judge(
-    id: str, paper: str, ours: str, *margins: Numbers, note: str = "", notes: Mapping[str, str] | None = None
-) -> Claim:
-    """A claim that holds when every margin is above zero; the interval shown is that of the margin that decides.
-
-    Args:
-        note: told whatever the verdict
-        notes: claim -> what was found when it was looked into; told where the claim is not shown
-    """
-    found = [interval(np.asarray(margin, float)) for margin in margins]
-    return decide(id, paper, ours, found, min(len(m) for m in margins), note=note, notes=notes)
-
-
-def decide(
-    id: str,
-    paper: str,
-    ours: str,
-    found: Sequence[tuple[float, float]],
-    seeds: int,
-    *,
-    note: str = "",
-    notes: Mapping[str, str] | None = None,
-) -> Claim:
-    """The same by intervals of the margins."""
-    verdicts = [positive(*pair) for pair in found]
-    verdict = next(v for v in ("not shown", "unclear", "shown") if v in verdicts)
-    deciding = min(pair for pair, own in zip(found, verdicts, strict=True) if own == verdict)
-    why = "" if verdict == "shown" else (notes or {}).get(id, "")
-    return Claim(id, paper, ours, *deciding, seeds, verdict, f"{note} {why}".strip())
-
-
-def noted(claims: Sequence[Claim], notes: Mapping[str, str]) -> list[Claim]:
-    """The claims, each that is not shown with its note on what was found when it was looked into."""
-    why = {claim.id: "" if claim.verdict == "shown" else notes.get(claim.id, "") for claim in claims}
-    return [replace(claim, note=f"{claim.note} {why[claim.id]}".strip()) for claim in claims]
 
 
 def publish(record: Record, folder: Path, name: str, begun: Sequence[str] = ()) -> None:

@@ -182,7 +182,6 @@ class Clock:
 
     def __init__(self, plan: Plan, tell: Tell) -> None:
         self.plan, self.tell = plan, tell
-        self.begin = time.monotonic()
         self.marks: list[tuple[int, float]] = []
 
     def __call__(self, step: int, terms: dict[str, float]) -> None:
