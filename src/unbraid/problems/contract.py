@@ -76,7 +76,7 @@ class Problem(ABC):
 
     def knows(self, name: str) -> bool:
         """Whether some run may have a score of this name by this kind of problem; its own name stands for all."""
-        return name == self.name or any(name == s or (s[-1] == "_" and name.startswith(s)) for s in self.scores)
+        return any(name in (self.name, s) or (s[-1] == "_" and name.startswith(s)) for s in self.scores)
 
     def arrays(self, trained: Trained, codes: Codes) -> Arrays:
         """What is kept beside the codes, by name; called without gradients, like `pictures`."""
@@ -90,9 +90,9 @@ class Problem(ABC):
         """Files for other programs, by name."""
         return {}
 
-    @abstractmethod
     def tasks(self, codes: Codes, *, seed: int, jobs: int = 0) -> dict[str, Task]:
         """The scores that can be taken, by name."""
+        return {}
 
     @abstractmethod
     def sections(self, page: Page) -> list[Section]:

@@ -12,7 +12,7 @@ import numpy as np
 from unbraid.codes import Arrays, Codes
 from unbraid.figures import parts
 from unbraid.figures.parts import Cell, Folded, Note, Part, Section
-from unbraid.problems.contract import Page, Problem, Task, Trained
+from unbraid.problems.contract import Page, Problem, Trained
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -51,9 +51,6 @@ class Features(Problem):
         found = {} if table is None else {"effects.csv": table.to_csv(index=False, float_format="%.6g").encode()}
         sets = [("", trained.table, codes)]
         return found if codes.background is not None else {"codes.csv": codes_csv(sets), **found}
-
-    def tasks(self, codes: Codes, *, seed: int, jobs: int = 0) -> dict[str, Task]:
-        return {}
 
     def sections(self, page: Page) -> list[Section]:
         table = _effects(page.codes)
