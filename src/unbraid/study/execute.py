@@ -41,11 +41,12 @@ def is_evaluated(content: bytes | None, wanted: Mapping[str, Any]) -> bool:
     found = comparable(content, wanted)
     if found is None or any(found["metrics"].get(name) != options for name, options in wanted["metrics"].items()):
         return False
-    return all(_name(spec) in found.get("measures", {}) for spec in wanted.get("measures", ()))
+    return all(measure_name(spec) in found.get("measures", {}) for spec in wanted.get("measures", ()))
 
 
-def _name(measure: str) -> str:
-    return measure.rpartition(":")[2]
+def measure_name(spec: str) -> str:
+    """'file.py:name' by the name under which what it gives is kept."""
+    return spec.rpartition(":")[2]
 
 
 def comparable(content: bytes | None, wanted: Mapping[str, Any]) -> dict[str, Any] | None:
