@@ -106,7 +106,9 @@ class Pool:
     def _hand_out(self) -> None:
         now = time.monotonic()
         due = [item for item in self.waiting if item[0] <= now]
-        self.workers += [self._worker() for _ in range(min(self.size, len(self.waiting)) - len(self.workers))]
+        idle = sum(not worker.task for worker in self.workers)
+        missing = min(self.size - len(self.workers), len(self.waiting) - idle)
+        self.workers += [self._worker() for _ in range(missing)]
         for worker in self.workers:
             if due and worker.ready and not worker.task:
                 item = due.pop(0)
