@@ -35,6 +35,11 @@ class Evaluation:
         """In plain JSON types, checked; `folder` is where the files of measures are."""
         if isinstance(self.metrics, str):
             raise UserError(f"metrics must be a list of names, not the word '{self.metrics}'")
+        if isinstance(self.measures, str):
+            raise UserError(f"measures must be a list, not the word '{self.measures}'")
+        names = [spec.rpartition(":")[2] for spec in self.measures]
+        if repeated := [name for name in names if names.count(name) > 1]:
+            raise UserError(f"two measures are called '{repeated[0]}', and results are kept by that name")
         given = self.metrics if isinstance(self.metrics, Mapping) else {name: {} for name in self.metrics}
         for label, options in given.items():
             if not isinstance(options, Mapping):

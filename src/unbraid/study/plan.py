@@ -107,7 +107,9 @@ class Study:
         """
         resolved: dict[int, dict[str, Any]] = {}
 
-        def evaluated(given: Evaluation) -> dict[str, Any]:
+        def evaluated(given: Any) -> dict[str, Any]:
+            if not isinstance(given, Evaluation):
+                raise UserError(f"the evaluation of a run must be an Evaluation(...), not {given!r}")
             if id(given) not in resolved:
                 resolved[id(given)] = given.resolved(folder or Path.cwd())
             return resolved[id(given)]
@@ -121,9 +123,9 @@ class Study:
             for p in map(_point, self.runs)
         ]
         _refuse_repeated(jobs, self.runs)
-        names = {job.name for job in jobs}
+        names = {None, *(job.name for job in jobs)}
         for job in jobs:
-            if job.plan.start_from not in (None, *names):
+            if job.plan.start_from not in names:
                 raise UserError(
                     f"{job.name} begins with the weights of {job.plan.start_from}, which is no run of the study"
                 )
@@ -160,7 +162,8 @@ def load(file: Path | str) -> list[Job]:
     except Exception as error:  # whatever a user's file may raise
         lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
         line = error.lineno if isinstance(error, SyntaxError) else lines[-1] if lines else None
-        raise UserError(f"{path}, line {line}: {type(error).__name__}: {error}") from error
+        where = f"{path}, line {line}" if line else str(path)
+        raise UserError(f"{where}: {type(error).__name__}: {error}") from error
 
 
 def select(jobs: Sequence[Job], only: Sequence[str]) -> list[Job]:
