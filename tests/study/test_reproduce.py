@@ -12,7 +12,8 @@ import pytest
 from unbraid.cli import main
 from unbraid.errors import UserError
 from unbraid.study import Evaluation, Study, product
-from unbraid.study.reproduce import QUICK_STEPS, Result, Results, read_notes, reproduce, smaller
+from unbraid.study.claims import Record, publish
+from unbraid.study.reproduce import QUICK_STEPS, Result, Results, _so_far, read_notes, reproduce, smaller
 from unbraid.study.run import Resources
 
 STUDY = """
@@ -30,16 +31,20 @@ def count(run, method, data, codes):
     return {"rows": len(codes.rows), "block": {"width": codes.blocks["z"].width}}
 """
 CLAIMS = """
-from unbraid.study.claims import Record, judge
+from unbraid.study.claims import Record
+from unbraid.study.verdicts import claim, paired
 
 from .words import PAPER
 
 
 def record(found):
     wide = found.results.where(label="plain").values("count", "block", "width")
-    claim = judge("000-1", PAPER, f"{wide.mean():.0f}", wide + [0, 0.1] - 9, notes=found.notes)
-    other = judge("000-2", PAPER, f"{wide.mean():.0f}", 9 - wide - [0, 0.1], notes=found.notes)
-    return Record("A test", found.notes[""], found.command, found.seconds, [claim, other], [])
+    given = {"seeds": len(wide), "notes": found.notes}
+    claims = [
+        claim("000-1", PAPER, f"{wide.mean():.0f}", [paired("width above 9", wide + [0, 0.1] - 9)], **given),
+        claim("000-2", PAPER, f"{wide.mean():.0f}", [paired("width below 9", 9 - wide - [0, 0.1])], **given),
+    ]
+    return Record("A test", found.notes[""], found.command, found.seconds, claims, [])
 """
 NOTES = """
 What was
@@ -144,6 +149,29 @@ def test_what_is_missing_is_said_before_anything_runs(experiment: Path, tmp_path
     assert not (tmp_path / "runs").exists()
     with pytest.raises(UserError, match=r"is no experiment: it has no study\.py"):
         reproduce(tmp_path, out=tmp_path / "out", runs=tmp_path / "runs", resources=Resources(workers=1))
+
+
+def test_a_quick_run_of_a_folder_without_a_study_is_one_sentence(tmp_path: Path) -> None:
+    folder = tmp_path / "without_a_study"
+    folder.mkdir()
+    (folder / "study.py").write_text("runs = []\n")
+    with pytest.raises(UserError, match=r"study\.py must define 'study = Study"):
+        reproduce(folder, out=tmp_path, runs=tmp_path / "runs", resources=Resources(workers=1), quick=True)
+
+
+def test_runs_to_come_are_found_by_the_run_that_they_start_from(tmp_path: Path) -> None:
+    small: dict[str, Any] = {"data": "dsprites", "method": "vae"}
+    jobs = Study(runs=[{**small, "steps": 5}, {**small, "steps": 3, "start_from": {"steps": 5}}]).jobs()
+    found = Results([_so_far(job, tmp_path / job.name) for job in jobs])
+    assert [result.steps for result in found.where(start_from=None)] == [5]
+    assert [result.steps for result in found.where(start_from=jobs[0].name)] == [3]
+
+
+def test_the_index_leaves_out_files_that_are_no_records(tmp_path: Path) -> None:
+    (tmp_path / "list.json").write_text("[]")
+    (tmp_path / "torn.json").write_text("{")
+    publish(Record("A test", "", "unbraid reproduce a", 0.0, [], []), tmp_path, "a")
+    assert (tmp_path / "README.md").read_text().count(".md)") == 2  # the page, and the guide to data files
 
 
 def test_no_workers_is_an_error_before_anything_begins(experiment: Path, capsys: pytest.CaptureFixture[str]) -> None:

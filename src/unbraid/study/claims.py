@@ -78,8 +78,11 @@ def publish(record: Record, folder: Path, name: str, begun: Sequence[str] = ()) 
 def _index(folder: Path) -> str:
     rows = []
     for path in sorted(folder.glob("*.json")):
-        told = json.loads(path.read_text())
-        if not {"title", "claims", "command", "seconds"} <= told.keys():
+        try:
+            told = json.loads(path.read_text())
+        except ValueError:
+            continue
+        if not isinstance(told, dict) or not {"title", "claims", "command", "seconds"} <= told.keys():
             continue
         verdicts = [claim["verdict"] for claim in told["claims"]]
         page = f"[{told['title']}]({path.stem}.md)"
@@ -104,8 +107,8 @@ def _page(record: Record, begun: Sequence[str]) -> str:
         "",
         record.about.strip(),
         "",
-        f"Made by `{record.command}` at commit `{commit()}`{_begun(begun)}; {record.seconds / 3600:.1f} hours of one "
-        f"core. Claims: {', '.join(told)}.",
+        f"Made by `{record.command}` at commit `{commit() or 'unknown'}`{_begun(begun)}; "
+        f"{record.seconds / 3600:.1f} hours of one core. Claims: {', '.join(told)}.",
         "",
         "## Claims",
         "",

@@ -23,7 +23,6 @@ import numpy as np
 from unbraid.data.io.paths import data_root
 from unbraid.errors import UserError
 from unbraid.study.claims import Numbers, Record, publish
-from unbraid.study.evaluation import Evaluation
 from unbraid.study.plan import Job, Point, Study
 from unbraid.study.run import Resources, pending, run_jobs
 from unbraid.study.store import open_store
@@ -175,7 +174,8 @@ def _so_far(job: Job, path: Path) -> Result:
     kept = path / "evaluation.json"
     if kept.exists():
         return _result(job, path, json_of(kept.read_bytes()))
-    return Result(job.label, job.plan.data, job.plan.seed, job.plan.steps, dict(job.arguments), {}, {}, 0.0, path)
+    plan = job.plan
+    return Result(job.label, plan.data, plan.seed, plan.steps, _arguments(job), {}, {}, 0.0, path)
 
 
 def gather(jobs: Sequence[Job], folder: Path) -> list[Result]:
@@ -191,12 +191,16 @@ def _result(job: Job, path: Path, evaluation: dict[str, Any]) -> Result:
         data=job.plan.data,
         seed=job.plan.seed,
         steps=job.plan.steps,
-        arguments={**job.arguments, "start_from": job.plan.start_from},
+        arguments=_arguments(job),
         scores=Run(path).scores(),
         measures=evaluation.get("measures", {}),
         seconds=sum(value or 0.0 for value in evaluation["seconds"].values()),
         path=path,
     )
+
+
+def _arguments(job: Job) -> dict[str, Any]:
+    return {**job.arguments, "start_from": job.plan.start_from}
 
 
 def json_of(content: bytes) -> dict[str, Any]:
@@ -233,21 +237,21 @@ def smaller(study: Study) -> Study:
     for point in study.runs:
         key = repr({n: v for n, v in small(point).items() if n not in ("seed", "steps", "evaluation")})
         first.setdefault(key, small(point))
-    own = Evaluation(points=min(QUICK_POINTS, study.points))
-    return replace(study, runs=list(first.values()), points=own.points)
+    return replace(study, runs=list(first.values()), points=min(QUICK_POINTS, study.points))
 
 
 def _studies(plan: Any, quick: bool, folder: Path) -> dict[str, list[Job]]:
     given: Any = getattr(plan, "studies", None) or {"": getattr(plan, "study", None)}
-    if quick:
-        own: Any = getattr(plan, "quick", None)
-        given = {name: smaller(study) for name, study in given.items()} if own is None else own
-        given = given if isinstance(given, Mapping) else {"": given}
+    own: Any = getattr(plan, "quick", None) if quick else None
+    if own is not None:
+        given = own if isinstance(own, Mapping) else {"": own}
     for study in given.values():
         if not isinstance(study, Study):
             raise UserError(
                 f"{folder / 'study.py'} must define 'study = Study(...)' or 'studies = {{name: Study(...)}}'"
             )
+    if quick and own is None:
+        given = {name: smaller(study) for name, study in given.items()}
     return {name: study.jobs(folder) for name, study in given.items()}
 
 
