@@ -162,6 +162,16 @@ def test_overlap_and_luck() -> None:
     assert 0.2 < analyse.seed_beats_strength(runs(0.0, 1.0), "score") < 0.5
 
 
+def test_runs_without_a_score_are_as_if_they_were_not_there() -> None:
+    table = runs(0.0, 1.0)
+    one = table.assign(score=table["score"].where(table["objective"] != "z"))
+    assert analyse.overlaps(one, "score") == 1
+    some = table.assign(score=table["score"].where(table["seed"] < 4))
+    known = table[table["seed"] < 4]
+    assert analyse.seed_beats_strength(some, "score") == analyse.seed_beats_strength(known, "score")
+    assert np.isnan(analyse.overlaps(table.assign(score=np.nan), "score"))
+
+
 def test_a_guide_that_knows_chooses_the_best_run() -> None:
     table = runs(1.0, 1.0)
     assert choosing.choice_by(table.assign(guide=table["score"]), "guide", "score") == pytest.approx(1)

@@ -10,7 +10,7 @@ a copy of. With one seed there is no interval.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import combinations_with_replacement
+from itertools import combinations, combinations_with_replacement
 from math import comb, factorial
 from typing import Any
 
@@ -192,11 +192,11 @@ def spread(table: pd.DataFrame, score: str, by: Sequence[str]) -> pd.DataFrame:
 
 def overlaps(table: pd.DataFrame, score: str) -> float:
     """The share of pairs of objectives whose 10-90 % ranges of a score overlap."""
+    table = table[table[score].notna()]
     values = table[score].to_numpy(float)
-    parts = [values[rows][~np.isnan(values[rows])] for rows in table.groupby("objective").indices.values()]
-    low, high = np.array([np.quantile(part, [0.1, 0.9]) if len(part) else [np.nan] * 2 for part in parts]).T
-    pairs = [(i, j) for i in range(len(low)) for j in range(i)]
-    return float(np.mean([low[i] <= high[j] and low[j] <= high[i] for i, j in pairs])) if pairs else float("nan")
+    ranges = [np.quantile(values[rows], [0.1, 0.9]) for rows in table.groupby("objective").indices.values()]
+    overlap = [a[0] <= b[1] and b[0] <= a[1] for a, b in combinations(ranges, 2)]
+    return float(np.mean(overlap)) if overlap else float("nan")
 
 
 def seed_beats_strength(table: pd.DataFrame, score: str) -> float:
@@ -204,6 +204,7 @@ def seed_beats_strength(table: pd.DataFrame, score: str) -> float:
 
     Over all pairs of one run of the setting with the highest mean and one run of another setting of the objective.
     """
+    table = table[table[score].notna()]
     values, strength = table[score].to_numpy(float), table["strength"].to_numpy()
     means = table.groupby(["objective", "strength"])[score].transform("mean").to_numpy(float)
     wins, pairs = 0, 0
