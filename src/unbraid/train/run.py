@@ -6,7 +6,7 @@ history.csv           loss terms over time
 weights.safetensors   the trained weights
 scaling.npz           mean and standard deviation of each feature, and its name, where samples are features; of counts
                       the standard deviation of log(1 + count) and the median sum of a row
-codes.npz             codes and factors (represent.py); pictures.npz what the decoder drew
+codes.npz             codes and factors (codes.py); pictures.npz what the decoder drew
 scores.json           the metrics
 report.html           all of it, to look at
 done                  written when training has finished
@@ -118,7 +118,7 @@ class Plan:
         options = {**self.data_arguments, **self.arguments, **self.sampling}
         options |= {"steps": self.steps, "batch": self.batch, "seed": self.seed}
         options |= {name: value for name, default in OPTIONAL.items() if (value := getattr(self, name)) != default}
-        words = ["unbraid", "run", self.method, "--data", self.data]
+        words = ["unbraid", "run", shlex.quote(self.method), "--data", shlex.quote(self.data)]
         for name, value in options.items():
             flag = name.replace("_", "-")
             if isinstance(value, bool):
@@ -283,7 +283,7 @@ def versions() -> dict[str, str]:
 @cache
 def commit() -> str | None:
     """The commit of the source tree, with '+' where it has changes, if it is a checkout."""
-    here = Path(__file__).parent
+    here, name = Path(__file__).parent, Path(__file__).name
 
     def git(*words: str) -> str:
         result = subprocess.run(
@@ -292,6 +292,7 @@ def commit() -> str | None:
         return result.stdout.strip()
 
     try:
+        git("ls-files", "--error-unmatch", name)  # else it is installed within the repository of something else
         return git("rev-parse", "--short=12", "HEAD") + ("+" if git("status", "--porcelain", str(here)) else "")
     except (OSError, subprocess.CalledProcessError):
         return None
