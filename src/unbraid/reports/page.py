@@ -141,6 +141,8 @@ def traversal_sheet(run: Run, path: Path) -> None:
         if name.startswith(PREFIX)
         for latent, label in active_latents(name.removeprefix(PREFIX), page.codes, page.scores)
     ]
+    if not rows and not any(name.startswith(PREFIX) for name in page.pictures):
+        raise UserError(f"{run.path} has no traversals: its method draws nothing, or its samples are features")
     if not rows:
         raise UserError(f"{run.path} has no latent that carries anything: there is nothing to draw")
     write(path, pictures.sheet(rows))

@@ -44,16 +44,14 @@ except ImportError:  # on Windows a run has no lock
 
 # fields of a plan that leave the name of a run alone at these values: runs were named before there were such fields
 OPTIONAL = {"start_from": None, "decay": 0.0}
-
-
 SCALING = "scaling.npz"
-KINDS: dict[str, tuple[type, ...]] = {  # of what stands in run.json, and in each score of scores.json
+KINDS: dict[str, tuple[type, ...]] = {  # the types of what stands in run.json
     **dict.fromkeys(("method", "data"), (str,)),
     **dict.fromkeys(("arguments", "data_arguments", "sampling", "spec", "versions", "sources"), (dict,)),
     **dict.fromkeys(("steps", "batch", "seed"), (int,)),
     **{"start_from": (str, type(None)), "decay": (int, float)},
 }
-SCORE: dict[str, tuple[type, ...]] = {
+SCORE: dict[str, tuple[type, ...]] = {  # and in each score of scores.json
     **{name: (int, float, type(None)) for name in ("value", "low", "high", "null")},
     **{"parts": (dict,), "params": (dict,), "warnings": (list,)},
 }
@@ -130,7 +128,12 @@ class Plan:
     @property
     def repeated(self) -> bool:
         """Whether `command` repeats the run: not where it was given arrays or networks that it does not keep."""
-        return self.data != "arrays" and not any(str(value).startswith(OBJECT) for value in self.arguments.values())
+        return self.data != "arrays" and self.keeps_networks
+
+    @property
+    def keeps_networks(self) -> bool:
+        """Whether no network was given as a module, of which a run keeps the weights alone."""
+        return not any(str(value).startswith(OBJECT) for value in self.arguments.values())
 
 
 class Run:
@@ -244,11 +247,10 @@ def _remove_torn(folder: Path) -> None:
 
 def _is_running(process: int) -> bool:
     try:
-        os.kill(process, 0)
+        with suppress(PermissionError, OverflowError):  # it is another user's; it is too large for a process
+            os.kill(process, 0)
     except ProcessLookupError:
         return False
-    except (PermissionError, OverflowError):  # of another user; no number of a process
-        return True
     return True
 
 
@@ -283,7 +285,7 @@ def versions() -> dict[str, str]:
 @cache
 def commit() -> str | None:
     """The commit of the source tree, with '+' where it has changes, if it is a checkout."""
-    here, name = Path(__file__).parent, Path(__file__).name
+    here = Path(__file__).parent
 
     def git(*words: str) -> str:
         result = subprocess.run(
@@ -292,7 +294,7 @@ def commit() -> str | None:
         return result.stdout.strip()
 
     try:
-        git("ls-files", "--error-unmatch", name)  # else it is installed within the repository of something else
+        git("ls-files", "--error-unmatch", __file__)  # else it is installed within the repository of something else
         return git("rev-parse", "--short=12", "HEAD") + ("+" if git("status", "--porcelain", str(here)) else "")
     except (OSError, subprocess.CalledProcessError):
         return None
