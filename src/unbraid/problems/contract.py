@@ -68,7 +68,7 @@ class Problem(ABC):
     metrics: ClassVar[tuple[str, ...]] = ()  # listed metrics that only this kind of problem can take
     roles: ClassVar[Mapping[str, str]] = MappingProxyType({})  # what its blocks are there for, in a word
     aims: ClassVar[Mapping[str, Aim]] = MappingProxyType({})  # of its scores, by name, where low or chance is best
-    headlines: ClassVar[tuple[str, ...]] = ()  # the scores that say most, the first of all first
+    headlines: ClassVar[tuple[str, ...]] = ()  # the scores that say most, in order
     needs: ClassVar[str] = ""  # what a run must have for them, to complete 'METRIC needs ...'
 
     @abstractmethod

@@ -17,7 +17,7 @@ DEAD = 0.05  # nats, or standard deviations, below which a latent carries nothin
 MOST_SWEPT = 12  # latents of a block whose traversals are shown, the strongest first
 MOST_ROWS = 30  # of a heat map
 BESIDE = 8  # factors up to which two heat maps stand beside each other
-BINS = 20  # of a factor with more values
+BINS = 20  # into which a factor with more values is cut
 KNOWN = 0.1  # share of a factor's entropy from which a latent knows it
 PREFIX = "traversals_"
 

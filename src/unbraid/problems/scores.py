@@ -52,7 +52,7 @@ def take_scores(
         jobs: threads; 0 uses every core
         loaded: gives the method and its data, for metrics that need the model
         where: the codes are from, for messages
-        tell: is told which score is taken next
+        tell: is called with the score that is taken next
     """
     scores: dict[str, Score] = {}
     again: dict[str, Codes] = {}

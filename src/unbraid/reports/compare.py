@@ -56,7 +56,7 @@ def compare(paths: Sequence[Path | str], by: str | None = None) -> Compared:
     """The runs at these paths; of a folder all runs below it, sorted by a metric.
 
     Args:
-        by: the metric that sorts them, the best first; of folders the first that says most unless given
+        by: the metric that sorts them, the best first; unless given, folders are sorted by the one that says most
     """
     folders = [path for path in map(Path, paths) if not (path / "run.json").exists()]
     runs = [run for path in map(Path, paths) for run in _runs(path)]
@@ -78,7 +78,7 @@ def compare(paths: Sequence[Path | str], by: str | None = None) -> Compared:
 
 
 def rank(metric: str, score: Score | None) -> float | None:
-    """A number that is the larger the better a score is."""
+    """A number that is larger for a better score."""
     if score is None or score["value"] is None:
         return None
     value, best = float(score["value"]), aim_of(metric).best

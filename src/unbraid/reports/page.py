@@ -48,7 +48,7 @@ def report(run: Run, *, tell: Tell = silent) -> Path:
     """Writes report.html from the run's files, and gives its path.
 
     Args:
-        tell: is told what is done next
+        tell: is called with what is done next
     """
     page = read_page(run)
     with fitting_together(run):

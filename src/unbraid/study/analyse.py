@@ -3,8 +3,8 @@
 Columns: `data`, `objective`, `strength`, `seed`, and a column for each score; `setting` names all arguments of an
 objective that vary, and where it is missing the strength takes its place. Intervals come from a bootstrap over seeds:
 whole seeds are drawn again with replacement, so that what runs share by their seed stays together. With few seeds all
-possible draws are taken, each with its probability. The column `origin` of a draw is the seed that a repeated one is
-a copy of. With one seed there is no interval.
+possible draws are taken, each with its probability. A draw numbers its seeds anew, so that a seed drawn twice counts as
+two; the column `origin` holds the seeds that they are copies of. With one seed there is no interval.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def intervals(
 
 
 def interval_of(values: Matrix, weights: Matrix) -> Matrix:
-    """The two ends of the interval that holds the middle 95 % of the weight; unknown values have none."""
+    """The two ends of the interval that holds the middle 95 % of the weight; only finite values count."""
     known = np.isfinite(values)
     if not known.any():
         return np.full(2, np.nan)
@@ -77,7 +77,7 @@ def interval_of(values: Matrix, weights: Matrix) -> Matrix:
 
 
 def _draws(table: pd.DataFrame, rng: np.random.Generator, replicates: int) -> Iterator[tuple[pd.DataFrame, float]]:
-    """Tables of as many seeds, drawn with replacement and numbered anew, with weights; none where there is one seed."""
+    """Tables of as many seeds as this one, drawn with replacement, each with its weight; none of a single seed."""
     seeds = table["seed"].unique()
     rows = [np.flatnonzero(table["seed"] == seed) for seed in seeds]
     for chosen, weight in draws_of_seeds(len(seeds), rng, replicates if len(seeds) > 1 else 0):
@@ -88,7 +88,7 @@ def _draws(table: pd.DataFrame, rng: np.random.Generator, replicates: int) -> It
 
 
 def draws_of_seeds(n: int, rng: np.random.Generator, replicates: int) -> Iterator[tuple[NDArray[np.int64], float]]:
-    """Draws of n of n things with replacement: all there are where that is no more than asked for, random ones else."""
+    """Draws of n from n seeds with replacement, with weights: all possible ones if `replicates` allows, else random."""
     if comb(2 * n - 1, n) > replicates:
         yield from ((rng.integers(n, size=n), 1.0) for _ in range(replicates))
         return
@@ -221,7 +221,7 @@ def with_efficiency(table: pd.DataFrame, labels: Sequence[str]) -> tuple[pd.Data
     """Analysis 6: the table with LABEL.efficiency, and the two numbers of labels whose accuracies it is the ratio of.
 
     For each downstream score: the accuracy with 100 labels (the fewest, where 100 were not asked for) over that with
-    the most. Nothing is added where there are less than two numbers of labels.
+    the most. Nothing is added where there are fewer than two numbers of labels.
     """
     sizes: dict[str, tuple[int, int]] = {}
     table = table.copy()

@@ -33,7 +33,7 @@ class Claim:
     high: float | None
     seeds: int
     verdict: Verdict
-    note: str = ""  # why it failed or cannot be told, where it did
+    note: str = ""  # what was found when a claim that is not shown was looked into
     decides: str = ""  # the margin that decides, in words
     count: str = ""  # in how many seeds an unclear claim goes the paper's way
     before: Verdict | None = None  # under an earlier rule, where that was changed after results had been seen
@@ -54,7 +54,7 @@ class Record:
     title: str
     about: str  # what was run, at which size, and how that differs from the paper
     command: str
-    seconds: float  # of all runs together, one thread each; of one that was stopped, since it went on
+    seconds: float  # of one core, for the training and evaluation of all runs together
     claims: list[Claim]
     tables: list[Table]
     pictures: list[tuple[str, str]] = field(default_factory=list)  # caption, path relative to the page
@@ -143,7 +143,7 @@ def _details(claim: Claim) -> list[str]:
 
 
 def _anchor(id: str) -> str:
-    """As pages on the web derive it from a heading."""
+    """The anchor of a heading, as it is derived where pages are shown."""
     return re.sub(r"[^\w\- ]", "", id.lower()).replace(" ", "-")
 
 

@@ -50,7 +50,7 @@ def measure_name(spec: str) -> str:
 
 
 def comparable(content: bytes | None, wanted: Mapping[str, Any]) -> dict[str, Any] | None:
-    """An evaluation.json of the same rows as the wanted one, whatever its metrics are."""
+    """An evaluation.json of the same rows as the wanted one, whatever its metrics are; None if it is of others."""
     if content is None:
         return None
     try:
@@ -93,7 +93,7 @@ def work(given: dict[str, Any], tell: Tell) -> dict[str, Any]:
 
 
 def _may_begin(job: Job, store: Store) -> bool:
-    """Whether the run whose weights it begins with, if there is one, is there."""
+    """Whether the run whose weights it begins with, if there is one, has finished."""
     start = job.plan.start_from
     if start is None or start in store.read_all("evaluation.json"):
         return True
@@ -179,7 +179,7 @@ def _evaluate(
 
 
 class Clock:
-    """Hears of a run's steps, passes them on, and measures their rate."""
+    """A hook that passes a run's steps on and measures their rate."""
 
     def __init__(self, plan: Plan, tell: Tell) -> None:
         self.plan, self.tell = plan, tell
@@ -190,7 +190,7 @@ class Clock:
         self.tell(step, terms.get("loss", float("nan")))
 
     def costs(self) -> dict[str, Any]:
-        """The rate between the first window and the last, without warming up; None where there were no two."""
+        """The rate between the first window and the last, without warming up; None where there were fewer than two."""
         if len(self.marks) < 2:
             return {"kind": kind(self.plan), "rate": None, "seconds": {"train": None}}
         (first, begin), (last, end) = self.marks

@@ -38,7 +38,7 @@ def product(*parts: Sequence[Point], **axes: Any) -> list[Point]:
 
 
 def zipped(*parts: Sequence[Point], **axes: Any) -> list[Point]:
-    """The first of each with the first of every other, and so on; one value goes with all."""
+    """The first values of all lists together, then the second ones, and so on; a single value goes with each."""
     lists = _lists(parts, axes)
     lengths = {len(points) for points in lists} - {1} or {1}
     if len(lengths) > 1:
@@ -66,7 +66,7 @@ class Job:
 
     @cached_property
     def arguments(self) -> Point:
-        """Everything that was or could have been set, in one dictionary."""
+        """All arguments, given or default, in one dictionary."""
         plan = self.plan
         own = {"method": plan.method, "data": plan.data, "steps": plan.steps, "batch": plan.batch, "seed": plan.seed}
         own |= {"decay": plan.decay}
@@ -86,7 +86,8 @@ class Study:
 
     Args:
         runs: keyword arguments of each run, from product, zipped and chain. A run whose arguments hold
-            `start_from={"steps": 2500}` begins with the weights of another run of the study: the same one but for these
+            `start_from={"steps": 2500}` begins with the weights of another run of the study, which has these
+            arguments and otherwise the same
         metrics: see Evaluation; this and the next three are for runs that have no `evaluation` of their own
         points: see Evaluation
         bootstrap: see Evaluation

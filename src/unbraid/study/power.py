@@ -13,7 +13,7 @@ from scipy import stats
 from unbraid.errors import UserError, unknown
 from unbraid.study.records import load_study
 
-MOST = 1 << 20
+MOST = 1 << 20  # seeds; a difference that takes more is too small to be seen
 SETTING = ["data", "condition", "objective", "setting"]
 
 

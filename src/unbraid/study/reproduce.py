@@ -1,4 +1,5 @@
-"""An experiment is a folder: a plan of runs, the claims that they decide, figures and notes. This runs one to its page.
+"""An experiment is a folder: a plan of runs, the claims that they decide, figures and notes. This does its runs
+and writes its page.
 
 study.py     `study = Study(...)`, or `studies = {name: Study(...)}` for several; `quick`, the same in a size
              of minutes (made from the study unless given); `needs`, files in the data root
@@ -46,7 +47,7 @@ class Result:
     path: Path
 
     def value(self, *path: str) -> float:
-        """What stands at the end of a path of keys, the first where it is a list; NaN where nothing does.
+        """The number at the end of a path of keys, or the first number of a list there; NaN where there is none.
 
         The path begins with the name of a score or of a measure; a score by itself is its value.
         """
@@ -93,7 +94,7 @@ class Results(Sequence[Result]):
 
     @property
     def done(self) -> Results:
-        """Without those that are to come, of which a page of the runs so far has no numbers."""
+        """The runs that have finished; the others have no numbers yet."""
         return Results([result for result in self if result.scores or result.measures])
 
     def values(self, *path: str) -> Numbers:
@@ -129,7 +130,7 @@ def reproduce(
         runs: folder of the runs
         resources: what runs may use
         quick: the smallest size, to see that all works
-        so_far: no more runs, and the page of those that are done
+        so_far: do no runs, and write the page of those that have finished
     """
     folder = folder.resolve()
     plan = _module(folder, "study")
@@ -170,7 +171,7 @@ def _all_done(
 
 
 def _so_far(job: Job, path: Path) -> Result:
-    """A run, without numbers where it is not done."""
+    """What was found of one run; no numbers where it has not finished."""
     kept = path / "evaluation.json"
     if kept.exists():
         return _result(job, path, json_of(kept.read_bytes()))

@@ -32,7 +32,7 @@ class Margin:
     what: str
     low: float  # one-sided lower and upper bounds
     high: float
-    p: float  # of so low a value, were the quantity zero
+    p: float  # probability of a value this low or lower if the quantity were zero
     ways: tuple[int, int] | None = None  # in how many seeds it goes the paper's way, and of how many
 
 
@@ -51,7 +51,7 @@ def paired(what: str, values: Numbers, level: float = LEVEL) -> Margin:
 
 
 def by_a_share(what: str, difference: Numbers, of_paper: float, level: float = LEVEL) -> Margin:
-    """That a difference is more than a share of the paper's; one near zero could not be told from zero by any seeds."""
+    """That a difference is more than a share of the paper's: no number of seeds tells one near zero from zero."""
     least = SHARE * of_paper
     return paired(f"{what}, less {least:.2g}", np.asarray(difference, float) - least, level)
 

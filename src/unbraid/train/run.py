@@ -139,7 +139,7 @@ class Plan:
 class Run:
     """The files of one run."""
 
-    trusted = False  # whether code that it names may be imported: it is the run of this very process
+    trusted = False  # whether code that it names may be imported, as it may where this process made the run
 
     def __init__(self, path: Path | str) -> None:
         """Opens a directory that holds a run."""
