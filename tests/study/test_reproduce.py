@@ -11,10 +11,10 @@ import pytest
 
 from unbraid.cli import main
 from unbraid.errors import UserError
-from unbraid.study import Evaluation, Study, product
+from unbraid.study import Evaluation, Study, local, product
 from unbraid.study.claims import Record, publish
 from unbraid.study.reproduce import QUICK_STEPS, Result, Results, _so_far, read_notes, reproduce, smaller
-from unbraid.study.run import Resources
+from unbraid.study.run import Resources, run_jobs
 
 STUDY = """
 from unbraid.study import Study, chain, product
@@ -127,6 +127,21 @@ def test_a_start_that_is_not_in_the_plan_is_refused() -> None:
     runs = product(data="dsprites", method="vae", steps=10, start_from={"steps": 50})
     with pytest.raises(UserError, match=r"begins with the weights of vae-dsprites-.*, which is no run of the study"):
         Study(runs=runs).jobs()
+
+
+def test_a_run_whose_start_is_neither_done_nor_chosen_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(local, "run_all", lambda *_, **__: None)
+    small: dict[str, Any] = {"data": "dsprites", "method": "vae"}
+    jobs = Study(runs=[{**small, "steps": 5}, {**small, "steps": 3, "start_from": {"steps": 5}}]).jobs()
+    given: dict[str, Any] = {"title": "test", "resources": Resources(workers=1), "show": False}
+    with pytest.raises(UserError, match="which is not done and not among the runs to do"):
+        run_jobs(jobs[1:], jobs[1:], str(tmp_path), **given)
+    assert run_jobs(jobs, jobs, str(tmp_path), **given) == {}
+    (tmp_path / jobs[0].name).mkdir()
+    (tmp_path / jobs[0].name / "evaluation.json").write_text("{}")
+    assert run_jobs(jobs[1:], jobs, str(tmp_path), **given) == {}
 
 
 def test_the_smallest_size_keeps_every_label_and_one_seed() -> None:
