@@ -136,7 +136,7 @@ class Codes:
         blocks = {name: Block(*(rest.pop(f"{part}_{name}", None) for part in parts)) for name in names}  # type: ignore[arg-type]
         if "codes" in rest:
             blocks = {"": Block(rest.pop("codes")), **blocks}
-        n = len(next(iter(blocks.values())).codes)
+        n = len(np.atleast_1d(next(iter(blocks.values())).codes))
         factors = rest.pop("factors", np.zeros((n, 0), np.int64))
         factors = factors[:, None] if factors.ndim == 1 else factors
         if factors.ndim != 2:
@@ -156,7 +156,7 @@ class Codes:
             groups=groups,
             shared=shared,
             predicted=rest.pop("predicted", None),
-            background=_background(rest, names),
+            background=_background(rest, names, where),
             extra=rest,
         )._checked(where)
 
@@ -168,8 +168,9 @@ class Codes:
             "factor_names": not names or len(set(names)) == len(names) == k,
             "rows": self.rows.shape == (n,) and self.rows.dtype.kind in "iu",
             "predicted": self.predicted is None or self.predicted.shape == (n,),
-            "groups": not names or set(self.groups) <= set(names),
-            "shared": not names or set(self.shared) <= set(names),
+            "label": self.predicted is None or self.label is None or self.label in names,
+            "groups": set(self.groups) <= set(names),
+            "shared": set(self.shared) <= set(names),
         }
         wrong = [name for name, fit in fits.items() if not fit]
         if wrong:
@@ -200,9 +201,11 @@ def _check_together(where: str, blocks: dict[str, Block], factors: NDArray[Any])
         raise UserError(f"{where}: factors are {factors.dtype}, and must be numbers")
 
 
-def _background(rest: Arrays, names: list[str]) -> Codes | None:
+def _background(rest: Arrays, names: list[str], where: str) -> Codes | None:
     if "background_rows" not in rest:
         return None
+    if missing := [name for name in names if f"background_{name}" not in rest]:
+        raise UserError(f"{where} is damaged: it has 'background_rows', and no 'background_{missing[0]}'")
     rows = rest.pop("background_rows")
     blocks = {
         name: Block(rest.pop(f"background_{name}"), scale=rest.pop(f"background_scale_{name}", None)) for name in names
@@ -216,7 +219,7 @@ def _names(given: Any) -> tuple[str, ...]:
 
 @contextmanager
 def fitting_together(run: Run) -> Iterator[None]:
-    """Files of a run that are whole each, and not together, are one sentence."""
+    """Raises a UserError where the files of a run can each be read, and yet contradict each other."""
     try:
         yield
     except (ValueError, TypeError, LookupError, AttributeError, ArithmeticError) as error:

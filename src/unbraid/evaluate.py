@@ -44,7 +44,7 @@ def represent(
         points: number of rows to encode, drawn without replacement; all of them where there are fewer
         image: row of the image whose traversals are drawn; the first drawn one unless given
         seed: of the draw
-        tell: is told what is done next
+        tell: is called with what is done next
     """
     import torch
 
@@ -91,7 +91,7 @@ def score(
         seed: of whatever the metrics draw
         options: keyword arguments of a metric, by its name
         trust: import code of its own that the run names, where a metric needs the model
-        tell: is told what is done next
+        tell: is called with what is done next
     """
 
     def loaded() -> tuple[Method[Any], Table]:
@@ -177,7 +177,7 @@ def complete(
     metrics: Sequence[str] | None = None,
     tell: Tell = silent,
 ) -> None:
-    """Codes, pictures and scores of a trained run, where they are missing or asked for otherwise.
+    """Makes the codes, pictures and scores of a trained run that are missing, or that are asked for in another way.
 
     Args:
         loaded: gives the method and its data
@@ -185,7 +185,7 @@ def complete(
         image: row of the image to traverse; encodes again
         suite: complete the default suite where a few metrics have been taken alone
         metrics: the scores to take, in place of all
-        tell: is told what is done next
+        tell: is called with what is done next
     """
     warn_if_unfinished(run)
     before = len(read_codes(run).rows) if (run.path / FILE).exists() else None
@@ -274,7 +274,7 @@ def _scores(
 
 
 def _has_suite(run: Run) -> bool:
-    """Whether the default suite is among the scores, or is not to be had of these codes."""
+    """Whether the default suite is among the scores, or cannot be taken of these codes."""
     return not has_factors(read_codes(run)) or set(DEFAULT) <= run.scores().keys()
 
 

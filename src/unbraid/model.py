@@ -223,7 +223,8 @@ class Model:
                 raise SampleError(f"the blocks of {self._name} are {', '.join(self.blocks)}, not {', '.join(codes)}")
             arrays = [_numbers(codes[block], f"the block '{block}'", width) for block, width in self.blocks.items()]
             if len({len(array) for array in arrays}) > 1:
-                raise SampleError(f"the blocks have {', '.join(str(len(array)) for array in arrays)} rows: one number")
+                lengths = ", ".join(str(len(array)) for array in arrays)
+                raise SampleError(f"the blocks have {lengths} rows, and must have the same number")
             array = np.concatenate(arrays, 1)
         else:
             array = _numbers(codes, "the codes", sum(self.blocks.values()))

@@ -13,10 +13,12 @@ from unbraid import build, fit, report, represent
 from unbraid.codes import Block, Codes
 from unbraid.data.table import Bytes, Factor, Rows
 from unbraid.encode import encode, encode_rows, images
+from unbraid.errors import UserError
 from unbraid.methods.contract import Method
 from unbraid.problems.contract import Trained
-from unbraid.problems.latents import neighbours_shown
+from unbraid.problems.latents import active_latents, neighbours_shown
 from unbraid.problems.plain import nearest, neighbours, spaces, take, thumbnails
+from unbraid.problems.scores import check_metrics
 
 TABLE = Squares()
 
@@ -159,3 +161,23 @@ def test_traversals_begin_with_the_image_in_which_most_is_to_be_seen() -> None:
     rows = encode(build("vae", table, net="dense", width=2), table, points=50).rows
     assert rows[0] % 7 == 3
     assert len(set(rows)) == 50
+
+
+@pytest.mark.parametrize("name", ["plain", "features"])
+def test_a_kind_of_problem_without_scores_is_no_metric(name: str) -> None:
+    with pytest.raises(UserError, match=f"no metric is called '{name}'"):
+        check_metrics({name: {}})
+
+
+def test_latents_are_labelled_by_the_block_that_was_scored() -> None:
+    rng = np.random.default_rng(0)
+    blocks = {name: Block(rng.normal(size=(40, 2))) for name in ("p", "n")}
+    codes = Codes(blocks, np.arange(40), rng.integers(4, size=(40, 1)), ("shape",))
+    parts, params = {"mutual_information": [[1.3], [0.0]]}, {"block": "n", "factors": ["shape"]}
+    scores: dict[str, Any] = {"mig": {"parts": parts, "params": params}}
+    assert dict(active_latents("n", codes, scores))[0] == ["n0", "mostly shape"]
+    assert dict(active_latents("p", codes, scores))[0] == ["p0"]
+
+
+def test_a_thin_image_has_a_thumbnail() -> None:
+    assert thumbnails(torch.rand(2, 3, 4, 256)).shape == (2, 3, 1, 32)

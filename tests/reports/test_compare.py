@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -100,3 +101,21 @@ def test_a_folder_without_scores_cannot_be_sorted(runs: list[Run], capsys: pytes
     assert main(["compare", str(runs[0].path.parent)]) == 1
     assert "has scores: give it some with 'unbraid score RUN'" in capsys.readouterr().err
     assert main(["compare", *(str(run.path) for run in runs)]) == 0  # what differs can be told all the same
+
+
+def test_the_run_that_another_starts_from_is_a_difference(tmp_path: Path) -> None:
+    plan = leave(tmp_path).plan
+    warm = Run.create(tmp_path, replace(plan, start_from="vae-dsprites-1"))
+    found = compare.compare([tmp_path / plan.name, warm.path])
+    assert found.differences == {"start_from": ["", "vae-dsprites-1"]}
+    assert found.names == ["beta_vae", "beta_vae start_from=vae-dsprites-1"]
+
+
+def test_the_first_runs_are_not_called_the_best(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compare, "SHOWN", 1)
+    monkeypatch.setattr(compare, "_traversals", lambda found: [])
+    runs = [leave(tmp_path, seed=seed).path for seed in range(2)]
+    page = compare.report(compare.compare(runs), tmp_path / "page.html").read_text()
+    assert "those of the first 1." in page
+    page = compare.report(compare.compare(runs, "mig"), tmp_path / "page.html").read_text()
+    assert "those of the best 1." in page

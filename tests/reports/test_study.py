@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from unbraid.cli import main
+from unbraid.figures.parts import Section, Table
 from unbraid.reports import analyses
 from unbraid.reports import study as page
 from unbraid.study import Study, chain, product
@@ -172,3 +173,14 @@ def test_options_of_one_run_are_refused_for_a_folder(tmp_path: Path, capsys: pyt
     assert main(["report", str(tmp_path), "--image", "3"]) == 1
     assert "are for one run" in capsys.readouterr().err
     assert not (tmp_path / "report.html").exists()
+
+
+def test_a_score_that_is_the_same_in_all_runs_has_empty_cells(tmp_path: Path) -> None:
+    leave(tmp_path, jobs := plan(), ("mig", "dci"), downstream=False)
+    for job in jobs:
+        scores = {"mig": _score(0.5), "dci": _score(float(job.plan.seed))}
+        (tmp_path / job.name / "scores.json").write_text(json.dumps(scores))
+    section = analyses.explained(gather(tmp_path))
+    assert isinstance(section, Section) and isinstance(section.parts[0], Table)
+    rows = {str(row[1]): row[2:] for row in section.parts[0].rows}
+    assert rows["mig"] == [""] * 4 and all(rows["dci"])

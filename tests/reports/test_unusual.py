@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 
 from unbraid.cli import main
+from unbraid.errors import UserError
 from unbraid.reports import claims, compare
-from unbraid.reports.page import report
+from unbraid.reports.page import report, traversal_sheet
 from unbraid.train.run import Plan, Run
 
 EVIL = "<script>alert(1)</script>"
@@ -163,3 +164,8 @@ def test_a_study_of_five_hundred_runs_stays_below_three_megabytes(
     assert len(page.encode()) < 3_000_000
     best = max(jobs, key=lambda job: 10 * job.plan.seed + job.plan.arguments["beta"])
     assert f'href="{best.name}/"' in page
+
+
+def test_a_run_that_draws_nothing_has_no_sheet_of_traversals(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="has no traversals: its method draws nothing"):
+        traversal_sheet(leave(tmp_path, decoder=False), tmp_path / "sheet.png")

@@ -125,13 +125,12 @@ def test_pseudo_values_of_a_mean_are_the_values_and_their_error_that_of_the_numb
 def test_what_is_explained_beyond_chance_is_nothing_for_noise() -> None:
     drawn = [runs(0.0, 1.0, seed=seed) for seed in range(40)]
     raw = np.mean([analyse.explained(t, "score", ["objective", "strength"]) for t in drawn])
-    adjusted = np.mean([analyse.explained_beyond_chance(t, "score", ["objective", "strength"]) for t in drawn])
+    adjusted = np.mean([analyse.shares_beyond_chance(t, ["score"], ["objective", "strength"]) for t in drawn])
     assert raw > 0.05
     assert adjusted == pytest.approx(0, abs=0.02)
     sure = runs(1.0, 0.0)
-    assert analyse.explained_beyond_chance(sure, "score", ["objective", "strength"]) == pytest.approx(
-        analyse.explained(sure, "score", ["objective", "strength"]), abs=0.05
-    )
+    (share,) = analyse.shares_beyond_chance(sure, ["score"], ["objective", "strength"])
+    assert share == pytest.approx(analyse.explained(sure, "score", ["objective", "strength"]), abs=0.05)
 
 
 def test_transfer_is_sure_where_settings_decide_and_a_coin_where_seeds_do() -> None:
@@ -161,6 +160,16 @@ def test_overlap_and_luck() -> None:
     assert analyse.overlaps(runs(0.0, 1.0), "score") == 1
     assert analyse.seed_beats_strength(runs(10.0, 0.1), "score") == 0
     assert 0.2 < analyse.seed_beats_strength(runs(0.0, 1.0), "score") < 0.5
+
+
+def test_runs_without_a_score_are_as_if_they_were_not_there() -> None:
+    table = runs(0.0, 1.0)
+    one = table.assign(score=table["score"].where(table["objective"] != "z"))
+    assert analyse.overlaps(one, "score") == 1
+    some = table.assign(score=table["score"].where(table["seed"] < 4))
+    known = table[table["seed"] < 4]
+    assert analyse.seed_beats_strength(some, "score") == analyse.seed_beats_strength(known, "score")
+    assert np.isnan(analyse.overlaps(table.assign(score=np.nan), "score"))
 
 
 def test_a_guide_that_knows_chooses_the_best_run() -> None:

@@ -71,6 +71,11 @@ def test_nothing_and_damage_are_one_sentence(tmp_path: Path) -> None:
         ("evaluation.json", '{"quantities": 3}', "is not what a study writes"),
         ("scores.json", '{"mig": {"value": 1}}', "is not what a study writes"),
         ("run.json", "{}", "run.json lacks 'arguments': delete"),
+        (
+            "run.json",
+            '{"method": "m", "arguments": {}, "data": "d", "data_arguments": {}, "sampling": {}, "seed": 0}',
+            "run.json lacks 'batch': delete",
+        ),
     ],
 )
 def test_a_damaged_file_is_one_sentence_with_a_cure(file: str, content: str, message: str, tmp_path: Path) -> None:
@@ -79,3 +84,17 @@ def test_a_damaged_file_is_one_sentence_with_a_cure(file: str, content: str, mes
     with pytest.raises(UserError, match=message) as caught:
         collect(tmp_path)
     assert "\n" not in str(caught.value)
+
+
+def test_arguments_have_columns_of_their_own_beside_labels_and_metrics(tmp_path: Path) -> None:
+    """The class column of a table of features is no label of the run, and a weight 'elbo' is not the ELBO."""
+    synthetic(tmp_path, 4, 0)
+    for path in tmp_path.glob("*/run.json"):
+        plan = json.loads(path.read_text())
+        plan["data_arguments"] |= {"label": "kind"}
+        plan["arguments"] |= {"elbo": 0.5}
+        path.write_text(json.dumps(plan))
+    table = unbraid.load_study(tmp_path)
+    assert "label" not in table
+    assert set(table["argument.label"]) == {"kind"} and set(table["argument.elbo"]) == {0.5}
+    assert sorted(table["elbo"]) == [-3, -2, -1, 0]

@@ -35,6 +35,14 @@ def test_a_killed_worker_is_tried_again_once_and_then_recorded_with_its_signal(t
     assert (tmp_path / "marks").read_text().splitlines().count("run2") == 2
 
 
+def test_a_killed_worker_is_replaced_while_another_is_at_work(tmp_path: Path) -> None:
+    """The first run ends only once the second has been tried again."""
+    first, second = tasks(tmp_path, [0, 1])
+    view = quiet_view(2)
+    run_all([first, second], workers=2, view=view, failed=lambda *_: None, target="tests.study.toys:patient")
+    assert view.finished == ["run1", "run0"]
+
+
 def test_a_worker_that_cannot_start_is_one_sentence(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"no worker could be started: .*No module named 'nowhere'"):
         run_all(tasks(tmp_path, [0]), workers=1, view=quiet_view(1), failed=lambda *_: None, target="nowhere:f")

@@ -110,6 +110,15 @@ def test_only_the_wanted_runs() -> None:
             "from unbraid.study import *\nstudy = Study(runs=[], metrics={'mig': 3})",
             "options of mig must be a dict",
         ),
+        (
+            "from unbraid.study import *\nstudy = Study(runs=[{'method': 'vae', 'data': 'dsprites', 'evaluation': 9}])",
+            "must be an Evaluation",
+        ),
+        ("from unbraid.study import *\nstudy = Study(runs=[], metrics=3)", r"bad\.py: TypeError"),
+        ("from unbraid.study import *\nstudy = Study(runs=[], points=0)", "points must be .* at least 1, not 0"),
+        ("from unbraid.study import *\nstudy = Study(runs=[], bootstrap=0.5)", "bootstrap must be a whole number"),
+        ("from unbraid.study import *\nstudy = Study(runs=[], measures='a.py:f')", "measures must be a list"),
+        ("from unbraid.study import *\nstudy = Study(runs=[], measures=['a.py:f', 'b.py:f'])", "two measures .* 'f'"),
     ],
 )
 def test_a_bad_file_is_one_sentence(text: str, message: str, tmp_path: Path) -> None:

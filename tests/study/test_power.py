@@ -73,3 +73,5 @@ def test_what_cannot_be_answered_is_said(arguments: dict[str, object], message: 
         seeds_needed(**{**given, **arguments})  # type: ignore[arg-type]
     with pytest.raises(UserError, match="more than 0"):
         seeds_for(0.1, 0.0)
+    with pytest.raises(UserError, match="too small to be seen: it takes more than 1,048,576 seeds"):
+        seeds_for(1e-5, 1.0)

@@ -11,9 +11,10 @@ import pytest
 
 from unbraid.cli import main
 from unbraid.errors import UserError
-from unbraid.study import Evaluation, Study, product
-from unbraid.study.reproduce import QUICK_STEPS, Result, Results, read_notes, reproduce, smaller
-from unbraid.study.run import Resources
+from unbraid.study import Evaluation, Study, local, product
+from unbraid.study.claims import Record, publish
+from unbraid.study.reproduce import QUICK_STEPS, Result, Results, _so_far, read_notes, reproduce, smaller
+from unbraid.study.run import Resources, run_jobs
 
 STUDY = """
 from unbraid.study import Study, chain, product
@@ -30,16 +31,20 @@ def count(run, method, data, codes):
     return {"rows": len(codes.rows), "block": {"width": codes.blocks["z"].width}}
 """
 CLAIMS = """
-from unbraid.study.claims import Record, judge
+from unbraid.study.claims import Record
+from unbraid.study.verdicts import claim, paired
 
 from .words import PAPER
 
 
 def record(found):
     wide = found.results.where(label="plain").values("count", "block", "width")
-    claim = judge("000-1", PAPER, f"{wide.mean():.0f}", wide + [0, 0.1] - 9, notes=found.notes)
-    other = judge("000-2", PAPER, f"{wide.mean():.0f}", 9 - wide - [0, 0.1], notes=found.notes)
-    return Record("A test", found.notes[""], found.command, found.seconds, [claim, other], [])
+    given = {"seeds": len(wide), "notes": found.notes}
+    claims = [
+        claim("000-1", PAPER, f"{wide.mean():.0f}", [paired("width above 9", wide + [0, 0.1] - 9)], **given),
+        claim("000-2", PAPER, f"{wide.mean():.0f}", [paired("width below 9", 9 - wide - [0, 0.1])], **given),
+    ]
+    return Record("A test", found.notes[""], found.command, found.seconds, claims, [])
 """
 NOTES = """
 What was
@@ -124,6 +129,21 @@ def test_a_start_that_is_not_in_the_plan_is_refused() -> None:
         Study(runs=runs).jobs()
 
 
+def test_a_run_whose_start_is_neither_done_nor_chosen_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(local, "run_all", lambda *_, **__: None)
+    small: dict[str, Any] = {"data": "dsprites", "method": "vae"}
+    jobs = Study(runs=[{**small, "steps": 5}, {**small, "steps": 3, "start_from": {"steps": 5}}]).jobs()
+    given: dict[str, Any] = {"title": "test", "resources": Resources(workers=1), "show": False}
+    with pytest.raises(UserError, match="which is not done and not among the runs to do"):
+        run_jobs(jobs[1:], jobs[1:], str(tmp_path), **given)
+    assert run_jobs(jobs, jobs, str(tmp_path), **given) == {}
+    (tmp_path / jobs[0].name).mkdir()
+    (tmp_path / jobs[0].name / "evaluation.json").write_text("{}")
+    assert run_jobs(jobs[1:], jobs, str(tmp_path), **given) == {}
+
+
 def test_the_smallest_size_keeps_every_label_and_one_seed() -> None:
     own = Evaluation(metrics=["mig"], points=5000)
     runs = product(label=["a", "b"], method="vae", data="dsprites", steps=5000, seed=range(3), evaluation=own, beta=[1])
@@ -144,6 +164,29 @@ def test_what_is_missing_is_said_before_anything_runs(experiment: Path, tmp_path
     assert not (tmp_path / "runs").exists()
     with pytest.raises(UserError, match=r"is no experiment: it has no study\.py"):
         reproduce(tmp_path, out=tmp_path / "out", runs=tmp_path / "runs", resources=Resources(workers=1))
+
+
+def test_a_quick_run_of_a_folder_without_a_study_is_one_sentence(tmp_path: Path) -> None:
+    folder = tmp_path / "without_a_study"
+    folder.mkdir()
+    (folder / "study.py").write_text("runs = []\n")
+    with pytest.raises(UserError, match=r"study\.py must define 'study = Study"):
+        reproduce(folder, out=tmp_path, runs=tmp_path / "runs", resources=Resources(workers=1), quick=True)
+
+
+def test_runs_to_come_are_found_by_the_run_that_they_start_from(tmp_path: Path) -> None:
+    small: dict[str, Any] = {"data": "dsprites", "method": "vae"}
+    jobs = Study(runs=[{**small, "steps": 5}, {**small, "steps": 3, "start_from": {"steps": 5}}]).jobs()
+    found = Results([_so_far(job, tmp_path / job.name) for job in jobs])
+    assert [result.steps for result in found.where(start_from=None)] == [5]
+    assert [result.steps for result in found.where(start_from=jobs[0].name)] == [3]
+
+
+def test_the_index_leaves_out_files_that_are_no_records(tmp_path: Path) -> None:
+    (tmp_path / "list.json").write_text("[]")
+    (tmp_path / "torn.json").write_text("{")
+    publish(Record("A test", "", "unbraid reproduce a", 0.0, [], []), tmp_path, "a")
+    assert (tmp_path / "README.md").read_text().count(".md)") == 2  # the page, and the guide to data files
 
 
 def test_no_workers_is_an_error_before_anything_begins(experiment: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -8,7 +8,9 @@ import multiprocessing
 import os
 import pickle
 import resource
+import shlex
 import signal
+import subprocess
 import sys
 import time
 from dataclasses import replace
@@ -320,3 +322,22 @@ def test_a_description_without_decay_is_read(tmp_path: Path) -> None:
     kept = {name: value for name, value in run.config.items() if name not in ("start_from", "decay")}
     run.write_json("run.json", kept)
     assert Run(run.path).plan == run.plan
+
+
+def test_the_command_of_a_method_in_a_folder_with_a_space_is_one_word() -> None:
+    plan = Plan("/my code/mine.py:Mine", {}, "/my code/data.py:Rows", {}, {}, 1, 2, 3)
+    assert shlex.split(plan.command)[:5] == ["unbraid", "run", plan.method, "--data", plan.data]
+
+
+def test_the_commit_is_not_that_of_a_repository_around_the_installed_package(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    package = tmp_path / "venv"
+    package.mkdir()
+    for words in (["init"], ["-c", "user.name=a", "-c", "user.email=a", "commit", "--allow-empty", "-m", "first"]):
+        subprocess.run(["git", "-C", str(tmp_path), *words], check=True, capture_output=True)
+    monkeypatch.setattr(runs, "__file__", str(package / "run.py"))
+    assert runs.commit.__wrapped__() is None
+    (package / "run.py").write_text("")
+    subprocess.run(["git", "-C", str(tmp_path), "add", "."], check=True)
+    assert runs.commit.__wrapped__()

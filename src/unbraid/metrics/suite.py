@@ -38,7 +38,7 @@ DEFAULT = (
 )
 SAMPLING = ("beta_vae_score", "factor_vae_score", "z_max_variance")
 REFITS = 5  # bootstrap samples for a metric that fits predictors or samples interventions
-# arguments of a metric in those samples and of shuffled codes: a third of the cost, a wider interval
+# arguments of a metric for resampled and shuffled codes: a third of the cost, and a wider interval
 LIGHTER: dict[str, dict[str, Any]] = {"dci": {"rounds": 30, "informativeness": False}}
 SHUFFLES = 10  # for the chance level of the other metrics; one for those that fit or sample
 ROWS = 10_000_000  # of all bootstrap samples of a metric together; of many rows a few samples say as much
@@ -46,12 +46,12 @@ LEVEL = 0.95
 ONE_REPRESENTATION = (["codes", "factors", "rng"], ["codes", "rng"])  # positional arguments of a metric of the suite
 
 Metric = Callable[..., Score]
-Tell = Callable[[str], None]  # is told what is done next
+Tell = Callable[[str], None]  # is called with what is done next
 Options = Mapping[str, Mapping[str, Any]]
 
 
 def silent(what: str) -> None:
-    """Tells nobody."""
+    """Reports nothing."""
 
 
 def score(
@@ -82,7 +82,7 @@ def score(
         units: the unit that each latent belongs to; None: each latent is a unit
         options: keyword arguments of metrics, by the metric's name
         jobs: threads; 0 uses one for each available core
-        tell: is told which metric is taken next
+        tell: is called with the metric that is taken next
     """
     codes = check_arrays(codes, factors, units).codes
     labels: Any = None if factors is None else np.asarray(factors).reshape(len(codes), -1)

@@ -56,8 +56,7 @@ class Classes(Problem):
     def tasks(self, codes: Codes, *, seed: int, jobs: int = 0) -> dict[str, Task]:
         found: dict[str, Task] = {}
         if codes.predicted is not None:
-            meaning = "accuracy of the predicted classes; the worst group of class and nuisance among the parts"
-            found["group_accuracy"] = Task("group_accuracy", meaning, lambda **o: _group_accuracy(codes, seed, **o))
+            found["group_accuracy"] = Task("group_accuracy", lambda **o: _group_accuracy(codes, seed, **o))
         if _has_pair(codes):
             meaning = (
                 "what each block tells of each factor, by linear probes: the mean gap, 0 if one block is better at all"
@@ -73,12 +72,11 @@ class Classes(Problem):
                 rng = rng_of(seed, "leakage_sampled")
                 drawn = {name: block.sampled(rng) for name, block in codes.blocks.items()}
                 take = partial(probe_table, drawn, codes.factors, rng, **{**given, "standardise": False, **options})
-                return attempt("leakage_sampled", sampled, take)
+                return attempt("leakage_sampled", f"{meaning}; of draws of the codes at their own scale", take)
 
-            found["leakage"] = Task("probe_table", meaning, leakage)
+            found["leakage"] = Task("probe_table", leakage)
             if all(codes.blocks[name].scale is not None for name in PAIR):
-                sampled = f"{meaning}; of draws of the codes at their own scale"
-                found["leakage_sampled"] = Task("probe_table", sampled, of_draws)
+                found["leakage_sampled"] = Task("probe_table", of_draws)
         return found
 
     def sections(self, page: Page) -> list[Section]:

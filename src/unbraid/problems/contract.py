@@ -49,7 +49,6 @@ class Task:
     """One score that can be taken of a run's codes."""
 
     metric: str  # the listed metric that it is made with
-    meaning: str  # in one line, for tables
     take: Callable[..., Score]  # keyword arguments are those of the metric
 
 
@@ -69,7 +68,7 @@ class Problem(ABC):
     metrics: ClassVar[tuple[str, ...]] = ()  # listed metrics that only this kind of problem can take
     roles: ClassVar[Mapping[str, str]] = MappingProxyType({})  # what its blocks are there for, in a word
     aims: ClassVar[Mapping[str, Aim]] = MappingProxyType({})  # of its scores, by name, where low or chance is best
-    headlines: ClassVar[tuple[str, ...]] = ()  # the scores that say most, the first of all first
+    headlines: ClassVar[tuple[str, ...]] = ()  # the scores that say most, in order
     needs: ClassVar[str] = ""  # what a run must have for them, to complete 'METRIC needs ...'
 
     @abstractmethod
@@ -77,7 +76,7 @@ class Problem(ABC):
 
     def knows(self, name: str) -> bool:
         """Whether some run may have a score of this name by this kind of problem; its own name stands for all."""
-        return name == self.name or any(name == s or (s[-1] == "_" and name.startswith(s)) for s in self.scores)
+        return any(name in (self.name, s) or (s[-1] == "_" and name.startswith(s)) for s in self.scores)
 
     def arrays(self, trained: Trained, codes: Codes) -> Arrays:
         """What is kept beside the codes, by name; called without gradients, like `pictures`."""
@@ -91,9 +90,9 @@ class Problem(ABC):
         """Files for other programs, by name."""
         return {}
 
-    @abstractmethod
     def tasks(self, codes: Codes, *, seed: int, jobs: int = 0) -> dict[str, Task]:
         """The scores that can be taken, by name."""
+        return {}
 
     @abstractmethod
     def sections(self, page: Page) -> list[Section]:

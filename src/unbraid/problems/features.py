@@ -12,7 +12,7 @@ import numpy as np
 from unbraid.codes import Arrays, Codes
 from unbraid.figures import parts
 from unbraid.figures.parts import Cell, Folded, Note, Part, Section
-from unbraid.problems.contract import Page, Problem, Task, Trained
+from unbraid.problems.contract import Page, Problem, Trained
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -52,9 +52,6 @@ class Features(Problem):
         sets = [("", trained.table, codes)]
         return found if codes.background is not None else {"codes.csv": codes_csv(sets), **found}
 
-    def tasks(self, codes: Codes, *, seed: int, jobs: int = 0) -> dict[str, Task]:
-        return {}
-
     def sections(self, page: Page) -> list[Section]:
         table = _effects(page.codes)
         if table is None:
@@ -72,7 +69,7 @@ class Features(Problem):
 
 
 def _effects(codes: Codes) -> DataFrame | None:
-    """The table of effects that was kept; None where there is no decoder, or as an earlier version kept them."""
+    """The table of effects that was kept; None without a decoder, or in the form of an earlier version."""
     from unbraid.effects import effect_table
 
     kept = {name: codes.extra.get(f"effects_{name}") for name in codes.blocks}
@@ -102,13 +99,13 @@ def _block_shown(block: str, table: DataFrame) -> Part:
 
 
 def codes_csv(sets: Sequence[tuple[str, Table, Codes]]) -> bytes:
-    """Codes for other programs: set where there are several, row, name or file where rows have one, and each latent."""
+    """Codes for other programs. Columns: set (where there are several), row, name or file (if known), each latent."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     blocks = sets[0][2].blocks
     latents = [f"{name}{i}" for name, block in blocks.items() for i in range(block.width)]
-    named = ["name" if sets[0][2].features else "file"]
-    writer.writerow([*(["set"] if len(sets) > 1 else []), "row", *named, *latents])
+    named = "name" if sets[0][2].features else "file"
+    writer.writerow([*(["set"] if len(sets) > 1 else []), "row", named, *latents])
     for name, table, codes in sets:
         values = np.concatenate([codes.blocks[block].codes for block in blocks], 1)
         for place in np.argsort(codes.rows):

@@ -17,7 +17,7 @@ DEAD = 0.05  # nats, or standard deviations, below which a latent carries nothin
 MOST_SWEPT = 12  # latents of a block whose traversals are shown, the strongest first
 MOST_ROWS = 30  # of a heat map
 BESIDE = 8  # factors up to which two heat maps stand beside each other
-BINS = 20  # of a factor with more values
+BINS = 20  # into which a factor with more values is cut
 KNOWN = 0.1  # share of a factor's entropy from which a latent knows it
 PREFIX = "traversals_"
 
@@ -45,7 +45,7 @@ def active_latents(block: str, codes: Codes, scores: Scores) -> list[tuple[int, 
         label = [f"{block}{latent}"]
         if known.kl is not None:
             label.append(f"{known.carried[latent]:.2f} nats")
-        if matrix is not None and len(matrix) == len(known.carried) and block == codes.first:
+        if matrix is not None and len(matrix) == len(known.carried) and block == block_of(scores["mig"], codes):
             best = int(matrix[latent].argmax())
             if matrix[latent, best] >= KNOWN * uncertainty(codes, factors[best]):
                 label.append(f"mostly {factors[best]}")
@@ -74,6 +74,11 @@ def information(scores: Scores, codes: Codes) -> tuple[NDArray[np.float64] | Non
     kept = scores["mig"]["params"].get("factors", range(len(codes.factor_names)))
     factors = [codes.factor_names[i] if isinstance(i, int) else str(i) for i in kept]
     return np.array(scores["mig"]["parts"]["mutual_information"]), factors
+
+
+def block_of(score: dict[str, Any], codes: Codes) -> str:
+    """The block that a score was taken of."""
+    return str(score["params"].get("block", codes.first))
 
 
 def uncertainty(codes: Codes, factor: str) -> float:
@@ -175,4 +180,4 @@ def _heat_map(matrix: NDArray[Any], rows: list[str], columns: list[str], label: 
 
 
 def _rows(score: dict[str, Any], codes: Codes, count: int) -> list[str]:
-    return [f"{score['params'].get('block', codes.first)}{i}" for i in range(count)]
+    return [f"{block_of(score, codes)}{i}" for i in range(count)]

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from unbraid.codes import Codes, Rows
 from unbraid.figures.parts import Section
 from unbraid.metrics.contract import Aim, Score
-from unbraid.metrics.suite import Tell, available, score, silent
+from unbraid.metrics.suite import Tell, score, silent
 from unbraid.problems import latents
-from unbraid.problems.contract import Page, Pictures, Problem, Task, Trained
+from unbraid.problems.contract import Page, Pictures, Problem, Trained
 from unbraid.problems.latents import DEAD
 
 if TYPE_CHECKING:
@@ -43,14 +43,6 @@ class Plain(Problem):
     def pictures(self, trained: Trained, codes: Codes) -> Pictures:
         """originals, reconstructions [n, c, h, w]; traversals_<block> [features, sweep, c, h, w]; retrieval_*"""
         return draw(trained, codes) | neighbours(trained, codes)
-
-    def tasks(self, codes: Codes, *, seed: int, jobs: int = 0) -> dict[str, Task]:
-        """The metrics on codes and factors, or on codes alone."""
-
-        def task(name: str) -> Task:
-            return Task(name, "", lambda **o: take(codes, [name], seed=seed, options={name: o}, jobs=jobs)[name])
-
-        return {name: task(name) for name in available()}
 
     def sections(self, page: Page) -> list[Section]:
         return latents.sections(page)
@@ -172,8 +164,10 @@ def nearest(codes: NDArray[Any]) -> NDArray[np.int64]:
 
 
 def thumbnails(x: Tensor) -> NDArray[np.uint8]:
+    """Images made smaller by averages over squares, until no side is longer than THUMBNAIL; thin ones stay thin."""
     import torch.nn.functional as F
 
     from unbraid.encode import to_bytes
 
-    return to_bytes(F.avg_pool2d(x, -(-max(x.shape[2:]) // THUMBNAIL)))
+    square = -(-max(x.shape[2:]) // THUMBNAIL)
+    return to_bytes(F.avg_pool2d(x, [min(square, side) for side in x.shape[2:]]))

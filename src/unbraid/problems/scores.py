@@ -19,7 +19,7 @@ from unbraid.errors import UserError, unknown
 from unbraid.metrics.contract import Aim, Score
 from unbraid.metrics.suite import Tell, available, silent
 from unbraid.problems import PROBLEMS, problems_of
-from unbraid.problems.plain import Plain, take
+from unbraid.problems.plain import take
 
 if TYPE_CHECKING:  # scores of codes need no torch
     from unbraid.data.table import Table
@@ -52,7 +52,7 @@ def take_scores(
         jobs: threads; 0 uses every core
         loaded: gives the method and its data, for metrics that need the model
         where: the codes are from, for messages
-        tell: is told which score is taken next
+        tell: is called with the score that is taken next
     """
     scores: dict[str, Score] = {}
     again: dict[str, Codes] = {}
@@ -84,10 +84,9 @@ def all_scores(
     suite = take(codes, None, seed=seed, block=block, options=options, tell=tell) if has_factors(codes) else {}
     scores = {name: _of_block(score, block or codes.first) for name, score in suite.items()}
     for problem in problems_of(codes):
-        if problem.name != Plain.name:
-            for name, task in problem.tasks(codes, seed=seed).items():
-                tell(f"scoring {name}")
-                scores[name] = task.take()
+        for name, task in problem.tasks(codes, seed=seed).items():
+            tell(f"scoring {name}")
+            scores[name] = task.take()
     return scores
 
 
@@ -103,7 +102,7 @@ def check_metrics(wanted: Options) -> None:
         elif split_name(name)[1] in available():
             catalogue.check(known[split_name(name)[1]], dict(options))
         elif not any(problem.knows(name) for problem in PROBLEMS):
-            raise unknown("metric", name, (*known, *(problem.name for problem in PROBLEMS)))
+            raise unknown("metric", name, (*known, *(problem.name for problem in PROBLEMS if problem.scores)))
 
 
 def aim_of(label: str) -> Aim:
@@ -148,10 +147,8 @@ def _of_problems(codes: Codes, name: str, options: Mapping[str, Any], seed: int,
     """The score of this name, or all that are made with this metric, or all of this kind of problem."""
     known: list[str] = []
     for problem in problems_of(codes):
-        if problem.name == Plain.name:
-            continue
         tasks = problem.tasks(codes, seed=seed, jobs=jobs)
-        known += [problem.name, *tasks]
+        known += [problem.name, *tasks] if tasks else []
         taken = {n: task for n, task in tasks.items() if name in (n, task.metric, problem.name)}
         if taken:
             return {n: task.take(**options) for n, task in taken.items()}

@@ -71,7 +71,6 @@ class Slices(Problem):
             for place, kind in enumerate(("probes", "copies")):
                 found[f"{kind}_{whole}"] = Task(
                     "probe_table",
-                    "",
                     lambda place=place, whole=whole, **o: both(whole, tuple(sorted(o.items())))[place],
                 )
         return found

@@ -79,9 +79,7 @@ class TwoSets(Problem):
         found: dict[str, Task] = {}
 
         def add(name: str, metric: str, meaning: str, take: Any) -> None:
-            found[name] = Task(
-                metric, meaning, lambda **o: attempt(name, meaning, lambda: take(rng_of(seed, name), **o))
-            )
+            found[name] = Task(metric, lambda **o: attempt(name, meaning, lambda: take(rng_of(seed, name), **o)))
 
         for name, block in codes.blocks.items():
             if codes.labels is not None:

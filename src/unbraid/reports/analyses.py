@@ -50,8 +50,8 @@ def total_correlation(evidence: Measured) -> Section | Missing:
         "Total correlation in nats of a Gaussian with the covariance of the codes; mean over seeds. Regularisers act "
         "on the sampled code; metrics and users take the mean one. Strengths stand in the order of an objective's grid."
     )
-    table = Table(["data set", "objective", "representation", "correlation"], rows)
-    folded = Folded("rank correlation of strength and total correlation", [table])
+    correlations = Table(["data set", "objective", "representation", "correlation"], rows)
+    folded = Folded("rank correlation of strength and total correlation", [correlations])
     return Section(title, [note, Charts(_trends(means)), folded], "Total correlation")
 
 
@@ -160,7 +160,7 @@ def explained(evidence: Measured) -> Section | Missing:
             for way, by in ways.items():
                 chance = analyse.explained_by_chance(part, metric, by, evidence.rng(), 50)
                 value, least, most = (float(frame.loc[metric, way]) for frame in (found, low, high))
-                cells += [_with(value, least, most, "%"), f"{100 * chance:.0f} %"]
+                cells += [_with(value, least, most, "%"), _with(chance, np.nan, np.nan, "%")]
             rows.append(cells)
     note = Note(
         "The share of a score's variance over runs that a regression on one-hot codes explains; the rest is the "

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from unbraid import catalogue
 from unbraid.problems.contract import Page, Pictures
-from unbraid.problems.latents import DEAD, KNOWN, information, uncertainty
+from unbraid.problems.latents import DEAD, KNOWN, block_of, information, uncertainty
 from unbraid.problems.scores import aim_of
 from unbraid.train.run import Run, versions
 
@@ -119,7 +119,7 @@ def _unknown(page: Page) -> list[Caution]:
             continue
         if float(matrix[:, column].max()) < KNOWN * uncertainty(page.codes, name):
             lost.append(name)
-    whole = "the code" if len(page.codes.blocks) == 1 else f"block {page.codes.first}"
+    whole = "the code" if len(page.codes.blocks) == 1 else f"block {block_of(page.scores['mig'], page.codes)}"
     return [Caution(f"Lost: no latent of {whole} knows {_listed(lost)}")] if lost else []
 
 

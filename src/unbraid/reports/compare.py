@@ -56,7 +56,7 @@ def compare(paths: Sequence[Path | str], by: str | None = None) -> Compared:
     """The runs at these paths; of a folder all runs below it, sorted by a metric.
 
     Args:
-        by: the metric that sorts them, the best first; of folders the first that says most unless given
+        by: the metric that sorts them, the best first; unless given, folders are sorted by the one that says most
     """
     folders = [path for path in map(Path, paths) if not (path / "run.json").exists()]
     runs = [run for path in map(Path, paths) for run in _runs(path)]
@@ -78,7 +78,7 @@ def compare(paths: Sequence[Path | str], by: str | None = None) -> Compared:
 
 
 def rank(metric: str, score: Score | None) -> float | None:
-    """A number that is the larger the better a score is."""
+    """A number that is larger for a better score."""
     if score is None or score["value"] is None:
         return None
     value, best = float(score["value"]), aim_of(metric).best
@@ -145,7 +145,8 @@ def report(found: Compared, out: Path) -> Path:
     sections += _traversals(few)
     if curves:
         sections.append(Section("Training", [Charts(curves)]))
-    notes = [f"Traversals and curves are those of the best {SHOWN}."] if len(found.runs) > SHOWN else []
+    which = f"the {'best' if found.by else 'first'} {SHOWN}"
+    notes = [f"Traversals and curves are those of {which}."] if len(found.runs) > SHOWN else []
     title = f"{len(found.runs)} runs compared"
     facts = sorted({f"{run.plan.method} on {run.plan.data}" for run in found.runs})
     write(out, render.page("study.html", title=title, facts=facts, about="", notes=notes, sections=sections))
@@ -171,7 +172,8 @@ def _differences(runs: Sequence[Run]) -> dict[str, list[str]]:
     for run in runs:
         plan = run.plan
         own = {"method": plan.method, "data": plan.data, "steps": plan.steps, "batch": plan.batch, "seed": plan.seed}
-        each.append({**own, **plan.data_arguments, **plan.sampling, **plan.arguments, "decay": plan.decay})
+        own |= {**plan.data_arguments, **plan.sampling, **plan.arguments}
+        each.append({**own, "decay": plan.decay, "start_from": plan.start_from or ""})
     names = dict.fromkeys(name for arguments in each for name in arguments)
     values = {name: [str(a[name]) if name in a else "" for a in each] for name in names}
     return {name: column for name, column in values.items() if len(set(column)) > 1}

@@ -48,7 +48,7 @@ def report(run: Run, *, tell: Tell = silent) -> Path:
     """Writes report.html from the run's files, and gives its path.
 
     Args:
-        tell: is told what is done next
+        tell: is called with what is done next
     """
     page = read_page(run)
     with fitting_together(run):
@@ -141,6 +141,8 @@ def traversal_sheet(run: Run, path: Path) -> None:
         if name.startswith(PREFIX)
         for latent, label in active_latents(name.removeprefix(PREFIX), page.codes, page.scores)
     ]
+    if not rows and not any(name.startswith(PREFIX) for name in page.pictures):
+        raise UserError(f"{run.path} has no traversals: its method draws nothing, or its samples are features")
     if not rows:
         raise UserError(f"{run.path} has no latent that carries anything: there is nothing to draw")
     write(path, pictures.sheet(rows))

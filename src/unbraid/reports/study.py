@@ -42,11 +42,12 @@ def report(folder: Path) -> Path:
 def _amount(evidence: Measured) -> str:
     cost = [c for c in ("seconds.train", "seconds.evaluate") if c in evidence.table]
     seconds = float(evidence.table[cost].sum().sum())
-    return counted(len(evidence.table), "scored run") + (f", {spoken(seconds)} of one core" if seconds else "")
+    return counted(len(evidence.table), "scored") + (f", {spoken(seconds)} of one core" if seconds else "")
 
 
-def counted(number: int, thing: str) -> str:
-    return f"{number:,} {thing}{'' if number == 1 else 's'}"
+def counted(number: int, kind: str = "") -> str:
+    """'1 run', '2 runs', '2 scored runs'."""
+    return " ".join(filter(None, [f"{number:,}", kind, "run" if number == 1 else "runs"]))
 
 
 def spoken(seconds: float) -> str:
@@ -72,7 +73,7 @@ def _best(evidence: Measured, folder: Path) -> list[Section]:
             ]
             for row in ordered.head(BEST).to_dict("records")
         ]
-        tables += [Note(f"**{data}**: the best of {counted(len(ordered), 'run')} by {by}")]
+        tables += [Note(f"**{data}**: the best of {counted(len(ordered))} by {by}")]
         tables += [Table(["run", *evidence.metrics], rows)]
     return [Section("The best runs", tables, "Best runs")]
 

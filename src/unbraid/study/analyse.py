@@ -3,14 +3,14 @@
 Columns: `data`, `objective`, `strength`, `seed`, and a column for each score; `setting` names all arguments of an
 objective that vary, and where it is missing the strength takes its place. Intervals come from a bootstrap over seeds:
 whole seeds are drawn again with replacement, so that what runs share by their seed stays together. With few seeds all
-possible draws are taken, each with its probability. The column `origin` of a draw is the seed that a repeated one is
-a copy of. With one seed there is no interval.
+possible draws are taken, each with its probability. A draw numbers its seeds anew, so that a seed drawn twice counts as
+two; the column `origin` holds the seeds that they are copies of. With one seed there is no interval.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import combinations_with_replacement
+from itertools import combinations, combinations_with_replacement
 from math import comb, factorial
 from typing import Any
 
@@ -66,7 +66,7 @@ def intervals(
 
 
 def interval_of(values: Matrix, weights: Matrix) -> Matrix:
-    """The two ends of the interval that holds the middle 95 % of the weight; unknown values have none."""
+    """The two ends of the interval that holds the middle 95 % of the weight; only finite values count."""
     known = np.isfinite(values)
     if not known.any():
         return np.full(2, np.nan)
@@ -77,7 +77,7 @@ def interval_of(values: Matrix, weights: Matrix) -> Matrix:
 
 
 def _draws(table: pd.DataFrame, rng: np.random.Generator, replicates: int) -> Iterator[tuple[pd.DataFrame, float]]:
-    """Tables of as many seeds, drawn with replacement and numbered anew, with weights; none where there is one seed."""
+    """Tables of as many seeds as this one, drawn with replacement, each with its weight; none of a single seed."""
     seeds = table["seed"].unique()
     rows = [np.flatnonzero(table["seed"] == seed) for seed in seeds]
     for chosen, weight in draws_of_seeds(len(seeds), rng, replicates if len(seeds) > 1 else 0):
@@ -88,7 +88,7 @@ def _draws(table: pd.DataFrame, rng: np.random.Generator, replicates: int) -> It
 
 
 def draws_of_seeds(n: int, rng: np.random.Generator, replicates: int) -> Iterator[tuple[NDArray[np.int64], float]]:
-    """Draws of n of n things with replacement: all there are where that is no more than asked for, random ones else."""
+    """Draws of n from n seeds with replacement, with weights: all possible ones if `replicates` allows, else random."""
     if comb(2 * n - 1, n) > replicates:
         yield from ((rng.integers(n, size=n), 1.0) for _ in range(replicates))
         return
@@ -148,13 +148,8 @@ def explained(table: pd.DataFrame, score: str, by: Sequence[str]) -> float:
     return _share(table[score].to_numpy(float), table.groupby(list(by), dropna=False).ngroup().to_numpy())
 
 
-def explained_beyond_chance(table: pd.DataFrame, score: str, by: Sequence[str]) -> float:
-    """The same less what as many groups explain by chance: the adjusted share (Wherry 1931)."""
-    return float(shares_beyond_chance(table, [score], by)[0])
-
-
 def shares_beyond_chance(table: pd.DataFrame, scores: Sequence[str], by: Sequence[str]) -> Matrix:
-    """`explained_beyond_chance` for many scores."""
+    """`explained` for many scores, less what as many groups explain by chance: the adjusted share (Wherry 1931)."""
     groups = table.groupby(list(by), dropna=False).ngroup().to_numpy()
     return np.array([_beyond_chance(table[score].to_numpy(float), groups) for score in scores])
 
@@ -197,11 +192,11 @@ def spread(table: pd.DataFrame, score: str, by: Sequence[str]) -> pd.DataFrame:
 
 def overlaps(table: pd.DataFrame, score: str) -> float:
     """The share of pairs of objectives whose 10-90 % ranges of a score overlap."""
+    table = table[table[score].notna()]
     values = table[score].to_numpy(float)
-    parts = [values[rows][~np.isnan(values[rows])] for rows in table.groupby("objective").indices.values()]
-    low, high = np.array([np.quantile(part, [0.1, 0.9]) if len(part) else [np.nan] * 2 for part in parts]).T
-    pairs = [(i, j) for i in range(len(low)) for j in range(i)]
-    return float(np.mean([low[i] <= high[j] and low[j] <= high[i] for i, j in pairs])) if pairs else float("nan")
+    ranges = [np.quantile(values[rows], [0.1, 0.9]) for rows in table.groupby("objective").indices.values()]
+    overlap = [a[0] <= b[1] and b[0] <= a[1] for a, b in combinations(ranges, 2)]
+    return float(np.mean(overlap)) if overlap else float("nan")
 
 
 def seed_beats_strength(table: pd.DataFrame, score: str) -> float:
@@ -209,6 +204,7 @@ def seed_beats_strength(table: pd.DataFrame, score: str) -> float:
 
     Over all pairs of one run of the setting with the highest mean and one run of another setting of the objective.
     """
+    table = table[table[score].notna()]
     values, strength = table[score].to_numpy(float), table["strength"].to_numpy()
     means = table.groupby(["objective", "strength"])[score].transform("mean").to_numpy(float)
     wins, pairs = 0, 0
@@ -225,7 +221,7 @@ def with_efficiency(table: pd.DataFrame, labels: Sequence[str]) -> tuple[pd.Data
     """Analysis 6: the table with LABEL.efficiency, and the two numbers of labels whose accuracies it is the ratio of.
 
     For each downstream score: the accuracy with 100 labels (the fewest, where 100 were not asked for) over that with
-    the most. Nothing is added where there are less than two numbers of labels.
+    the most. Nothing is added where there are fewer than two numbers of labels.
     """
     sizes: dict[str, tuple[int, int]] = {}
     table = table.copy()

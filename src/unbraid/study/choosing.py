@@ -1,4 +1,4 @@
-"""Choosing a setting or a run by what is known elsewhere or without labels, and what it is worth: see analyse.py."""
+"""How good a setting or a run is that was chosen by scores from elsewhere, or without labels. Tables: analyse.py."""
 
 from __future__ import annotations
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import t
 
 from unbraid.train.run import commit, write
 
@@ -34,7 +33,7 @@ class Claim:
     high: float | None
     seeds: int
     verdict: Verdict
-    note: str = ""  # why it failed or cannot be told, where it did
+    note: str = ""  # what was found when a claim that is not shown was looked into
     decides: str = ""  # the margin that decides, in words
     count: str = ""  # in how many seeds an unclear claim goes the paper's way
     before: Verdict | None = None  # under an earlier rule, where that was changed after results had been seen
@@ -55,61 +54,10 @@ class Record:
     title: str
     about: str  # what was run, at which size, and how that differs from the paper
     command: str
-    seconds: float  # of all runs together, one thread each; of one that was stopped, since it went on
+    seconds: float  # of one core, for the training and evaluation of all runs together
     claims: list[Claim]
     tables: list[Table]
     pictures: list[tuple[str, str]] = field(default_factory=list)  # caption, path relative to the page
-
-
-def positive(low: float, high: float) -> Verdict:
-    """A difference or a correlation that should be above zero, by its interval."""
-    return "shown" if low > 0 else "not shown" if high < 0 else "unclear"
-
-
-def interval(margins: Numbers) -> tuple[float, float]:
-    """Student's t over seeds; nothing for a single one."""
-    n, mean = len(margins), float(margins.mean())
-    if n < 2:
-        return math.nan, math.nan
-    reach = float(t.ppf(0.975, n - 1) * margins.std(ddof=1) / n**0.5)
-    return mean - reach, mean + reach
-
-
-def judge(
-    id: str, paper: str, ours: str, *margins: Numbers, note: str = "", notes: Mapping[str, str] | None = None
-) -> Claim:
-    """A claim that holds when every margin is above zero; the interval shown is that of the margin that decides.
-
-    Args:
-        note: told whatever the verdict
-        notes: claim -> what was found when it was looked into; told where the claim is not shown
-    """
-    found = [interval(np.asarray(margin, float)) for margin in margins]
-    return decide(id, paper, ours, found, min(len(m) for m in margins), note=note, notes=notes)
-
-
-def decide(
-    id: str,
-    paper: str,
-    ours: str,
-    found: Sequence[tuple[float, float]],
-    seeds: int,
-    *,
-    note: str = "",
-    notes: Mapping[str, str] | None = None,
-) -> Claim:
-    """The same by intervals of the margins."""
-    verdicts = [positive(*pair) for pair in found]
-    verdict = next(v for v in ("not shown", "unclear", "shown") if v in verdicts)
-    deciding = min(pair for pair, own in zip(found, verdicts, strict=True) if own == verdict)
-    why = "" if verdict == "shown" else (notes or {}).get(id, "")
-    return Claim(id, paper, ours, *deciding, seeds, verdict, f"{note} {why}".strip())
-
-
-def noted(claims: Sequence[Claim], notes: Mapping[str, str]) -> list[Claim]:
-    """The claims, each that is not shown with its note on what was found when it was looked into."""
-    why = {claim.id: "" if claim.verdict == "shown" else notes.get(claim.id, "") for claim in claims}
-    return [replace(claim, note=f"{claim.note} {why[claim.id]}".strip()) for claim in claims]
 
 
 def publish(record: Record, folder: Path, name: str, begun: Sequence[str] = ()) -> None:
@@ -130,8 +78,11 @@ def publish(record: Record, folder: Path, name: str, begun: Sequence[str] = ()) 
 def _index(folder: Path) -> str:
     rows = []
     for path in sorted(folder.glob("*.json")):
-        told = json.loads(path.read_text())
-        if not {"title", "claims", "command", "seconds"} <= told.keys():
+        try:
+            told = json.loads(path.read_text())
+        except ValueError:
+            continue
+        if not isinstance(told, dict) or not {"title", "claims", "command", "seconds"} <= told.keys():
             continue
         verdicts = [claim["verdict"] for claim in told["claims"]]
         page = f"[{told['title']}]({path.stem}.md)"
@@ -156,8 +107,8 @@ def _page(record: Record, begun: Sequence[str]) -> str:
         "",
         record.about.strip(),
         "",
-        f"Made by `{record.command}` at commit `{commit()}`{_begun(begun)}; {record.seconds / 3600:.1f} hours of one "
-        f"core. Claims: {', '.join(told)}.",
+        f"Made by `{record.command}` at commit `{commit() or 'unknown'}`{_begun(begun)}; "
+        f"{record.seconds / 3600:.1f} hours of one core. Claims: {', '.join(told)}.",
         "",
         "## Claims",
         "",
@@ -192,7 +143,7 @@ def _details(claim: Claim) -> list[str]:
 
 
 def _anchor(id: str) -> str:
-    """As pages on the web derive it from a heading."""
+    """The anchor of a heading, as it is derived where pages are shown."""
     return re.sub(r"[^\w\- ]", "", id.lower()).replace(" ", "-")
 
 

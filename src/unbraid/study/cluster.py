@@ -11,7 +11,7 @@ from unbraid.study.local import BUSY_SECONDS, TARGET, Failed, Task
 from unbraid.study.view import View
 from unbraid.study.worker import function_of
 
-WINDOW = 2000  # tasks that Ray knows of at a time: enough for it to see what is wanted, few enough to wait for
+WINDOW = 2000  # tasks that Ray knows of at a time: enough to scale a cluster by, few enough for one ray.wait
 RETRIES = 3  # of Ray, for a run whose worker or node died
 STOPS = 10  # times that a run may be stopped by its node's shutdown before it counts as failed
 POLL = 0.2  # seconds
@@ -33,7 +33,7 @@ def run_all(
         address: of a running cluster: auto, HOST:PORT or ray://HOST:PORT; local starts one here
         cpus: cores of each run; Ray gives it as many threads
         gpus: GPUs of each run; 0.25 puts four runs on one
-        view: is told what happens
+        view: shows what happens
         failed: is called for a run whose worker died again and again; a worker that lives records failures itself
         target: module:function that does a task
     """
@@ -52,7 +52,7 @@ def run_all(
 
 
 class Driver:
-    """Keeps a window of tasks in the cluster and listens to what becomes of them."""
+    """Keeps a window of tasks in the cluster and handles their outcomes."""
 
     def __init__(self, ray: Any, tasks: Sequence[Task], remote: Any, view: View, failed: Failed, target: str) -> None:
         self.ray, self.remote, self.view, self.failed, self.target = ray, remote, view, failed, target
@@ -125,7 +125,7 @@ def _ray() -> Any:
 
 
 def _connect(ray: Any, address: str) -> bool:
-    """Whether this made the connection, so that it must end it."""
+    """Connects, and gives whether this made the connection and must therefore end it."""
     if ray.is_initialized():
         return False
     try:

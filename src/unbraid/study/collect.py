@@ -5,7 +5,9 @@ objective                                   method, with its arguments in words 
 strength, strength_name                     the one number among the method's arguments that varies, if it is one
 setting                                     all arguments of the method that vary: 'dip_variant=ii, lambda_od=5.0'
 condition                                   all arguments of the data set that vary: 'combine=nonlinear'
-one column for each argument                of methods, data sets and samplers, and decay; empty where a run has none
+one column for each argument                of methods, data sets and samplers, and decay; empty where a run has none;
+                                            'argument.NAME' where another column or a metric has its name
+label                                       the run's name in tables, where its study gives it one
 metric, value, low, high, null              'mig'; parts as 'dci.completeness'; quantities of evaluation.json as
                                             'elbo', 'total_correlation.sampled'; costs as 'seconds.train'
 """
@@ -27,6 +29,9 @@ if TYPE_CHECKING:
 FIRST = ["run", "method", "objective", "data", "condition", "seed", "steps", "batch", "setting"]
 FIRST += ["strength_name", "strength"]
 LAST = ["metric", "value", "low", "high", "null"]
+OWN = [*FIRST, *LAST, "label"]  # an argument of such a name has the column 'argument.NAME'
+NEEDED = {"method", "arguments", "data", "data_arguments", "sampling", "seed", "steps", "batch"}  # in run.json
+LAST_FILE = "evaluation.json"
 
 
 def collect(out: str | Path) -> pd.DataFrame:
@@ -41,7 +46,7 @@ def collect(out: str | Path) -> pd.DataFrame:
     for name in names:
         if wrong := of_another_kind(configs[name], KINDS):
             raise UserError(f"{name}/run.json is damaged ('{wrong}'): {_cure(name, 'run.json')}")
-        if missing := {"method", "arguments", "data", "data_arguments", "sampling", "seed"} - configs[name].keys():
+        if missing := NEEDED - configs[name].keys():
             raise UserError(f"{name}/run.json lacks '{min(missing)}': {_cure(name, 'run.json')}")
     planned = [configs[name] for name in names]
     varying = _varying((config["method"], config["arguments"]) for config in planned)
@@ -60,6 +65,8 @@ def collect(out: str | Path) -> pd.DataFrame:
             ) from error
     values = pd.DataFrame(rows, columns=["number", *LAST])
     table = pd.DataFrame(runs)
+    taken = set(values["metric"]).difference(OWN)
+    table = table.rename(columns={name: f"argument.{name}" for name in table.columns if name in taken})
     for column in table.columns:  # a column of a table has one type, and an argument of one name may have several
         types = {type(value) for value in table[column] if not pd.isna(value)}
         if len(types - {float}) > 1 or (types - {float, int} and len(types) > 1):
@@ -86,9 +93,6 @@ def write_table(table: pd.DataFrame, path: Path) -> list[Path]:
     write(parquet, table.to_parquet(index=False))
     write(csv, table.to_csv(index=False).encode())
     return [parquet, csv]
-
-
-LAST_FILE = "evaluation.json"
 
 
 def _parsed(found: dict[str, bytes], file: str) -> dict[str, Any]:
@@ -130,7 +134,7 @@ def _described(config: dict[str, Any], varying: list[str], conditions: list[str]
     arguments = {**of_data, **own}
     arguments |= {"decay": config["decay"]} if config.get("decay") else {}
     return {
-        **{name if name not in FIRST + LAST else f"argument.{name}": value for name, value in arguments.items()},
+        **{name if name not in OWN else f"argument.{name}": value for name, value in arguments.items()},
         **known,
         "objective": " ".join([config["method"], *(f"{name}={own.get(name)}" for name in words)]),
         "setting": ", ".join(f"{name}={own.get(name)}" for name in varying),

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from unbraid.errors import UserError
-from unbraid.study.execute import kind, task
+from unbraid.study.execute import kind, measure_name, task
 from unbraid.study.local import run_all
 from unbraid.study.plan import Job
 from unbraid.study.store import Store, open_store
@@ -36,8 +36,7 @@ def costs(store: Store, jobs: Iterable[Job]) -> dict[str, Cost]:
     """The cost of each kind of run in the plan, medians over what was measured in this place."""
     finished = [_measured(content) for name, content in store.read_all("evaluation.json").items() if name]
     calibrated = _calibrated(store)
-    rates = _by(finished, "kind", "rate") or {}
-    rates = _by(calibrated, "kind", "rate") | rates
+    rates = _rates(calibrated) | _rates(finished)
     found = {}
     for job in jobs:
         key = kind(job.plan)
@@ -65,7 +64,7 @@ def calibrate(jobs: Sequence[Job], out: str, *, show: bool = True) -> None:
         if job.plan.data in sets or known[key].evaluate:
             evaluation = {**evaluation, "points": min(FEW_POINTS, evaluation["points"]), "metrics": {}}
         sets.add(job.plan.data)
-        short[key] = Job(replace(job.plan, steps=STEPS), evaluation)
+        short[key] = Job(replace(job.plan, steps=STEPS, start_from=None), evaluation)
     with tempfile.TemporaryDirectory(prefix="unbraid-") as folder:
         tasks = [task(job, folder) for job in short.values()]
         view = View("calibration", total=len(tasks), done=0, workers=1, left=STEPS * len(tasks), show=show)
@@ -93,6 +92,8 @@ def _measured(content: bytes) -> dict[str, Any]:
 def _is_whole(found: Any) -> bool:
     if not isinstance(found, dict) or not isinstance(found.get("seconds"), dict):
         return False
+    if not isinstance(found.get("measures", {}), dict):
+        return False
     numbers = (found.get("rate"), found["seconds"].get("evaluate", 0))
     plain = all(number is None or (isinstance(number, int | float) and number >= 0) for number in numbers)
     return isinstance(found.get("kind"), str) and plain
@@ -109,14 +110,17 @@ def _calibrated(store: Store) -> list[dict[str, Any]]:
 
 
 def _evaluated_alike(measured: dict[str, Any], job: Job) -> bool:
-    """The same metrics on as many rows of the same data set."""
-    same = all(measured.get(name) == value for name, value in job.evaluation.items())
+    """The same metrics and measures on as many rows of the same data set."""
+    same = all(measured.get(name) == job.evaluation[name] for name in ("points", "bootstrap", "metrics"))
+    taken = [measure_name(spec) for spec in job.evaluation.get("measures", ())]
+    same = same and set(measured.get("measures", {})) == set(taken)
     return same and str(measured.get("kind", "")).split(", ")[1:2] == [job.plan.data]
 
 
-def _by(measured: Iterable[dict[str, Any]], key: str, value: str) -> dict[str, float]:
+def _rates(measured: Iterable[dict[str, Any]]) -> dict[str, float]:
+    """The median of the steps per second of each kind of run."""
     groups: dict[str, list[float]] = {}
     for one in measured:
-        if one.get(value):
-            groups.setdefault(one[key], []).append(one[value])
-    return {name: statistics.median(values) for name, values in groups.items()}
+        if one.get("rate"):
+            groups.setdefault(one["kind"], []).append(one["rate"])
+    return {kind: statistics.median(rates) for kind, rates in groups.items()}

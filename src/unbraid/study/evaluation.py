@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from numbers import Integral
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,15 @@ class Evaluation:
         """In plain JSON types, checked; `folder` is where the files of measures are."""
         if isinstance(self.metrics, str):
             raise UserError(f"metrics must be a list of names, not the word '{self.metrics}'")
+        if isinstance(self.measures, str):
+            raise UserError(f"measures must be a list, not the word '{self.measures}'")
+        for name, least in (("points", 1), ("bootstrap", 0)):
+            value = getattr(self, name)
+            if not isinstance(value, Integral) or value < least:
+                raise UserError(f"{name} must be a whole number of at least {least}, not {value!r}")
+        names = [spec.rpartition(":")[2] for spec in self.measures]
+        if repeated := [name for name in names if names.count(name) > 1]:
+            raise UserError(f"two measures are called '{repeated[0]}', and results are kept by that name")
         given = self.metrics if isinstance(self.metrics, Mapping) else {name: {} for name in self.metrics}
         for label, options in given.items():
             if not isinstance(options, Mapping):
@@ -42,8 +52,8 @@ class Evaluation:
         check_metrics(given)
         measures = [str(folder / spec) if ".py:" in spec else spec for spec in self.measures]
         plain = {
-            "points": self.points,
-            "bootstrap": self.bootstrap,
+            "points": int(self.points),
+            "bootstrap": int(self.bootstrap),
             "metrics": {label: dict(options) for label, options in given.items()},
             **({"measures": measures} if measures else {}),
         }

@@ -41,15 +41,16 @@ def is_evaluated(content: bytes | None, wanted: Mapping[str, Any]) -> bool:
     found = comparable(content, wanted)
     if found is None or any(found["metrics"].get(name) != options for name, options in wanted["metrics"].items()):
         return False
-    return all(_name(spec) in found.get("measures", {}) for spec in wanted.get("measures", ()))
+    return all(measure_name(spec) in found.get("measures", {}) for spec in wanted.get("measures", ()))
 
 
-def _name(measure: str) -> str:
-    return measure.rpartition(":")[2]
+def measure_name(spec: str) -> str:
+    """'file.py:name' by the name under which what it gives is kept."""
+    return spec.rpartition(":")[2]
 
 
 def comparable(content: bytes | None, wanted: Mapping[str, Any]) -> dict[str, Any] | None:
-    """An evaluation.json of the same rows as the wanted one, whatever its metrics are."""
+    """An evaluation.json of the same rows as the wanted one, whatever its metrics are; None if it is of others."""
     if content is None:
         return None
     try:
@@ -92,7 +93,7 @@ def work(given: dict[str, Any], tell: Tell) -> dict[str, Any]:
 
 
 def _may_begin(job: Job, store: Store) -> bool:
-    """Whether the run whose weights it begins with, if there is one, is there."""
+    """Whether the run whose weights it begins with, if there is one, has finished."""
     start = job.plan.start_from
     if start is None or start in store.read_all("evaluation.json"):
         return True
@@ -178,11 +179,10 @@ def _evaluate(
 
 
 class Clock:
-    """Hears of a run's steps, passes them on, and measures their rate."""
+    """A hook that passes a run's steps on and measures their rate."""
 
     def __init__(self, plan: Plan, tell: Tell) -> None:
         self.plan, self.tell = plan, tell
-        self.begin = time.monotonic()
         self.marks: list[tuple[int, float]] = []
 
     def __call__(self, step: int, terms: dict[str, float]) -> None:
@@ -190,7 +190,7 @@ class Clock:
         self.tell(step, terms.get("loss", float("nan")))
 
     def costs(self) -> dict[str, Any]:
-        """The rate between the first window and the last, without warming up; None where there were no two."""
+        """The rate between the first window and the last, without warming up; None where there were fewer than two."""
         if len(self.marks) < 2:
             return {"kind": kind(self.plan), "rate": None, "seconds": {"train": None}}
         (first, begin), (last, end) = self.marks

@@ -84,7 +84,7 @@ class Pool:
     def __init__(
         self, tasks: Sequence[Task], *, workers: int, threads: int, view: View, failed: Failed, target: str
     ) -> None:
-        self.waiting = [(0.0, task) for task in tasks]  # not before this moment
+        self.waiting = [(0.0, task) for task in tasks]  # the earliest moment to begin, and the task
         self.size, self.threads, self.view, self.failed, self.target = workers, threads, view, failed, target
         self.inbox: queue.Queue[tuple[Worker, dict[str, Any] | None]] = queue.Queue()
         self.workers: list[Worker] = []
@@ -106,7 +106,9 @@ class Pool:
     def _hand_out(self) -> None:
         now = time.monotonic()
         due = [item for item in self.waiting if item[0] <= now]
-        self.workers += [self._worker() for _ in range(min(self.size, len(self.waiting)) - len(self.workers))]
+        idle = sum(not worker.task for worker in self.workers)
+        missing = min(self.size - len(self.workers), len(self.waiting) - idle)
+        self.workers += [self._worker() for _ in range(missing)]
         for worker in self.workers:
             if due and worker.ready and not worker.task:
                 item = due.pop(0)
@@ -186,12 +188,12 @@ Failed = Callable[[str, str], None]  # name of the run and the reason
 def run_all(
     tasks: Sequence[Task], *, workers: int, threads: int = 1, view: View, failed: Failed, target: str = TARGET
 ) -> None:
-    """Does all tasks; those that fail do not stop the others, and a run of another process is waited for.
+    """Does all tasks; those that fail do not stop the others, and a run that another process works on is waited for.
 
     Args:
         workers: processes at a time
         threads: threads of each process
-        view: is told what happens
+        view: shows what happens
         failed: is called for a run whose worker died twice; a worker that lives records failures itself
         target: module:function that does a task
     """

@@ -18,7 +18,8 @@ from unbraid.study.udr import with_udr
 
 GUIDES = {"elbo": 1, "reconstruction": -1, "kl": -1, "total_correlation.mean": -1, "total_correlation.sampled": -1}
 GUIDES |= {"translation": -1, "variation_predictability": 1}
-NO_SCORES = ("active_units", "seconds")
+NO_SCORES = ("active_units", "seconds")  # quantities and costs that rank no run
+# columns that are no arguments, or that are described by those that analyses group by
 UNPOOLED = ("run", "method", "objective", "data", "condition", "seed", "setting", "strength", "strength_name", "label")
 
 
@@ -31,8 +32,8 @@ class Measured:
     """
 
     table: pd.DataFrame
-    metrics: list[str]  # of which more is better
-    others: list[str]  # of which less is better, or what chance gives; and measures of the study's own
+    metrics: list[str]  # scores of which more is better
+    others: list[str]  # scores that should be low or at chance, and the study's own measures
     guides: dict[str, int]  # what is known without labels; -1 where less is better
     downstream: list[str]  # accuracies and efficiencies
     efficiency: dict[str, tuple[int, int]]  # numbers of labels

@@ -38,7 +38,7 @@ def product(*parts: Sequence[Point], **axes: Any) -> list[Point]:
 
 
 def zipped(*parts: Sequence[Point], **axes: Any) -> list[Point]:
-    """The first of each with the first of every other, and so on; one value goes with all."""
+    """The first values of all lists together, then the second ones, and so on; a single value goes with each."""
     lists = _lists(parts, axes)
     lengths = {len(points) for points in lists} - {1} or {1}
     if len(lengths) > 1:
@@ -66,7 +66,7 @@ class Job:
 
     @cached_property
     def arguments(self) -> Point:
-        """Everything that was or could have been set, in one dictionary."""
+        """All arguments, given or default, in one dictionary."""
         plan = self.plan
         own = {"method": plan.method, "data": plan.data, "steps": plan.steps, "batch": plan.batch, "seed": plan.seed}
         own |= {"decay": plan.decay}
@@ -86,7 +86,8 @@ class Study:
 
     Args:
         runs: keyword arguments of each run, from product, zipped and chain. A run whose arguments hold
-            `start_from={"steps": 2500}` begins with the weights of another run of the study: the same one but for these
+            `start_from={"steps": 2500}` begins with the weights of another run of the study, which has these
+            arguments and otherwise the same
         metrics: see Evaluation; this and the next three are for runs that have no `evaluation` of their own
         points: see Evaluation
         bootstrap: see Evaluation
@@ -107,7 +108,9 @@ class Study:
         """
         resolved: dict[int, dict[str, Any]] = {}
 
-        def evaluated(given: Evaluation) -> dict[str, Any]:
+        def evaluated(given: Any) -> dict[str, Any]:
+            if not isinstance(given, Evaluation):
+                raise UserError(f"the evaluation of a run must be an Evaluation(...), not {given!r}")
             if id(given) not in resolved:
                 resolved[id(given)] = given.resolved(folder or Path.cwd())
             return resolved[id(given)]
@@ -121,9 +124,9 @@ class Study:
             for p in map(_point, self.runs)
         ]
         _refuse_repeated(jobs, self.runs)
-        names = {job.name for job in jobs}
+        names = {None, *(job.name for job in jobs)}
         for job in jobs:
-            if job.plan.start_from not in (None, *names):
+            if job.plan.start_from not in names:
                 raise UserError(
                     f"{job.name} begins with the weights of {job.plan.start_from}, which is no run of the study"
                 )
@@ -160,7 +163,8 @@ def load(file: Path | str) -> list[Job]:
     except Exception as error:  # whatever a user's file may raise
         lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
         line = error.lineno if isinstance(error, SyntaxError) else lines[-1] if lines else None
-        raise UserError(f"{path}, line {line}: {type(error).__name__}: {error}") from error
+        where = f"{path}, line {line}" if line else str(path)
+        raise UserError(f"{where}: {type(error).__name__}: {error}") from error
 
 
 def select(jobs: Sequence[Job], only: Sequence[str]) -> list[Job]:

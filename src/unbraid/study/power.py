@@ -13,7 +13,7 @@ from scipy import stats
 from unbraid.errors import UserError, unknown
 from unbraid.study.records import load_study
 
-MOST = 1 << 20
+MOST = 1 << 20  # seeds; a difference that takes more is too small to be seen
 SETTING = ["data", "condition", "objective", "setting"]
 
 
@@ -85,8 +85,12 @@ def seeds_for(
     """
     _check(difference, sd, power, level, correlation)
     few, many = 1, 2
-    while many < MOST and power_of(many, difference, sd, level, sides, correlation) < power:
+    while power_of(many, difference, sd, level, sides, correlation) < power:
         few, many = many, 2 * many
+        if many > MOST:
+            raise UserError(
+                f"a difference of {difference:g} is too small to be seen: it takes more than {MOST:,} seeds"
+            )
     while many - few > 1:
         middle = (few + many) // 2
         enough = power_of(middle, difference, sd, level, sides, correlation) >= power

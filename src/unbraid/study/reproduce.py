@@ -1,4 +1,5 @@
-"""An experiment is a folder: a plan of runs, the claims that they decide, figures and notes. This runs one to its page.
+"""An experiment is a folder: a plan of runs, the claims that they decide, figures and notes. This does its runs
+and writes its page.
 
 study.py     `study = Study(...)`, or `studies = {name: Study(...)}` for several; `quick`, the same in a size
              of minutes (made from the study unless given); `needs`, files in the data root
@@ -23,7 +24,6 @@ import numpy as np
 from unbraid.data.io.paths import data_root
 from unbraid.errors import UserError
 from unbraid.study.claims import Numbers, Record, publish
-from unbraid.study.evaluation import Evaluation
 from unbraid.study.plan import Job, Point, Study
 from unbraid.study.run import Resources, pending, run_jobs
 from unbraid.study.store import open_store
@@ -47,7 +47,7 @@ class Result:
     path: Path
 
     def value(self, *path: str) -> float:
-        """What stands at the end of a path of keys, the first where it is a list; NaN where nothing does.
+        """The number at the end of a path of keys, or the first number of a list there; NaN where there is none.
 
         The path begins with the name of a score or of a measure; a score by itself is its value.
         """
@@ -94,7 +94,7 @@ class Results(Sequence[Result]):
 
     @property
     def done(self) -> Results:
-        """Without those that are to come, of which a page of the runs so far has no numbers."""
+        """The runs that have finished; the others have no numbers yet."""
         return Results([result for result in self if result.scores or result.measures])
 
     def values(self, *path: str) -> Numbers:
@@ -130,7 +130,7 @@ def reproduce(
         runs: folder of the runs
         resources: what runs may use
         quick: the smallest size, to see that all works
-        so_far: no more runs, and the page of those that are done
+        so_far: do no runs, and write the page of those that have finished
     """
     folder = folder.resolve()
     plan = _module(folder, "study")
@@ -171,11 +171,12 @@ def _all_done(
 
 
 def _so_far(job: Job, path: Path) -> Result:
-    """A run, without numbers where it is not done."""
+    """What was found of one run; no numbers where it has not finished."""
     kept = path / "evaluation.json"
     if kept.exists():
         return _result(job, path, json_of(kept.read_bytes()))
-    return Result(job.label, job.plan.data, job.plan.seed, job.plan.steps, dict(job.arguments), {}, {}, 0.0, path)
+    plan = job.plan
+    return Result(job.label, plan.data, plan.seed, plan.steps, _arguments(job), {}, {}, 0.0, path)
 
 
 def gather(jobs: Sequence[Job], folder: Path) -> list[Result]:
@@ -191,12 +192,16 @@ def _result(job: Job, path: Path, evaluation: dict[str, Any]) -> Result:
         data=job.plan.data,
         seed=job.plan.seed,
         steps=job.plan.steps,
-        arguments={**job.arguments, "start_from": job.plan.start_from},
+        arguments=_arguments(job),
         scores=Run(path).scores(),
         measures=evaluation.get("measures", {}),
         seconds=sum(value or 0.0 for value in evaluation["seconds"].values()),
         path=path,
     )
+
+
+def _arguments(job: Job) -> dict[str, Any]:
+    return {**job.arguments, "start_from": job.plan.start_from}
 
 
 def json_of(content: bytes) -> dict[str, Any]:
@@ -233,21 +238,21 @@ def smaller(study: Study) -> Study:
     for point in study.runs:
         key = repr({n: v for n, v in small(point).items() if n not in ("seed", "steps", "evaluation")})
         first.setdefault(key, small(point))
-    own = Evaluation(points=min(QUICK_POINTS, study.points))
-    return replace(study, runs=list(first.values()), points=own.points)
+    return replace(study, runs=list(first.values()), points=min(QUICK_POINTS, study.points))
 
 
 def _studies(plan: Any, quick: bool, folder: Path) -> dict[str, list[Job]]:
     given: Any = getattr(plan, "studies", None) or {"": getattr(plan, "study", None)}
-    if quick:
-        own: Any = getattr(plan, "quick", None)
-        given = {name: smaller(study) for name, study in given.items()} if own is None else own
-        given = given if isinstance(given, Mapping) else {"": given}
+    own: Any = getattr(plan, "quick", None) if quick else None
+    if own is not None:
+        given = own if isinstance(own, Mapping) else {"": own}
     for study in given.values():
         if not isinstance(study, Study):
             raise UserError(
                 f"{folder / 'study.py'} must define 'study = Study(...)' or 'studies = {{name: Study(...)}}'"
             )
+    if quick and own is None:
+        given = {name: smaller(study) for name, study in given.items()}
     return {name: study.jobs(folder) for name, study in given.items()}
 
 

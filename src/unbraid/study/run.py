@@ -11,7 +11,7 @@ from unbraid.errors import UserError
 from unbraid.study import cluster, local
 from unbraid.study.execute import record_failure, states, task
 from unbraid.study.plan import Job
-from unbraid.study.store import open_store
+from unbraid.study.store import Store, open_store
 from unbraid.study.view import View
 
 
@@ -78,6 +78,7 @@ def run_jobs(
     if not some:
         return {}
     store = open_store(out)
+    _check_starts(some, store)
 
     def failed(name: str, reason: str) -> None:
         record_failure(store, name, reason)
@@ -96,3 +97,18 @@ def run_jobs(
         else:
             local.run_all(tasks, workers=resources.at_once, threads=threads, view=view, failed=failed)
     return view.failures
+
+
+def _check_starts(some: Sequence[Job], store: Store) -> None:
+    """Refuses a run that would wait forever: it begins with the weights of one that is neither done nor among these."""
+    chosen = {None, *(job.name for job in some)}
+    waiting = [job for job in some if job.plan.start_from not in chosen]
+    if not waiting:
+        return
+    known = store.read_all("evaluation.json").keys() | store.read_all("failed.json").keys()
+    for job in waiting:
+        if job.plan.start_from not in known:
+            raise UserError(
+                f"{job.name} begins with the weights of {job.plan.start_from}, which is not done and not among the "
+                "runs to do: choose that one too"
+            )

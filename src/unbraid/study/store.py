@@ -13,7 +13,7 @@ from unbraid.errors import UserError
 from unbraid.train.run import write
 
 LOCAL_ONLY = ("lock",)
-LAST = "evaluation.json"  # what is there is whole once this file is
+LAST = "evaluation.json"  # copied last: a directory that has it is complete
 
 
 class Store(Protocol):
@@ -60,7 +60,7 @@ class Folder:
 
 
 class Bucket:
-    """Runs are worked on in a temporary directory, brought there before and back after, however they end.
+    """Runs are worked on in a temporary directory: copied there before, and back afterwards, however they end.
 
     There are no locks at a URL: let one study at a time write to it.
     """

@@ -11,7 +11,7 @@ the chance of a wrong verdict at either look stays at 5 % (Pocock 1977).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -32,12 +32,8 @@ class Margin:
     what: str
     low: float  # one-sided lower and upper bounds
     high: float
-    p: float  # of so low a value, were the quantity zero
+    p: float  # probability of a value this low or lower if the quantity were zero
     ways: tuple[int, int] | None = None  # in how many seeds it goes the paper's way, and of how many
-
-    @property
-    def verdict(self) -> Verdict:
-        return "shown" if self.low > 0 else "not shown" if self.high < 0 else "unclear"
 
 
 def paired(what: str, values: Numbers, level: float = LEVEL) -> Margin:
@@ -55,23 +51,9 @@ def paired(what: str, values: Numbers, level: float = LEVEL) -> Margin:
 
 
 def by_a_share(what: str, difference: Numbers, of_paper: float, level: float = LEVEL) -> Margin:
-    """That a difference is more than a share of the paper's; one near zero could not be told from zero by any seeds."""
+    """That a difference is more than a share of the paper's: no number of seeds tells one near zero from zero."""
     least = SHARE * of_paper
     return paired(f"{what}, less {least:.2g}", np.asarray(difference, float) - least, level)
-
-
-def unpaired(what: str, larger: Numbers, smaller: Numbers) -> Margin:
-    """The difference of two means over different runs, by Welch's t."""
-    a, b = (np.asarray(x, float)[np.isfinite(x)] for x in (larger, smaller))
-    if min(len(a), len(b)) < 2:
-        return Margin(what, -math.inf, math.inf, 1.0)
-    variances = np.array([x.var(ddof=1) / len(x) for x in (a, b)])
-    error, mean = float(variances.sum() ** 0.5), float(a.mean() - b.mean())
-    if error == 0:
-        return Margin(what, mean, mean, 0.0 if mean < 0 else 1.0)
-    freedom = float(variances.sum() ** 2 / (variances**2 / [len(a) - 1, len(b) - 1]).sum())
-    reach = float(stats.t.ppf(1 - LEVEL, freedom)) * error
-    return Margin(what, mean - reach, mean + reach, float(stats.t.cdf(mean / error, freedom)))
 
 
 def within(what: str, values: Numbers, tolerance: float, level: float = LEVEL) -> list[Margin]:
@@ -178,21 +160,3 @@ def claim(
         count=f"{ways[0]} of {ways[1]} seeds the paper's way" if ways else "",
         before=before,
     )
-
-
-def power(
-    rule: Callable[[Callable[[float], Numbers]], Verdict], *, seeds: int, draws: int = 200, seed: int = 0
-) -> dict[Verdict, float]:
-    """How often a rule gives each verdict on a table with independent noise for every cell and seed.
-
-    Args:
-        rule: is given a function that draws a cell, mean + noise of one standard deviation for each seed, and decides;
-            multiply or add to scale it
-        seeds: in each cell
-        draws: of the whole table
-        seed: of the draws
-    """
-    rng, found = np.random.default_rng(seed), list[Verdict]()
-    for _ in range(draws):
-        found.append(rule(lambda mean: mean + rng.standard_normal(seeds)))
-    return {verdict: found.count(verdict) / draws for verdict in ("shown", "not shown", "unclear")}

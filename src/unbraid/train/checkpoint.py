@@ -38,12 +38,15 @@ def load_state(path: Path, method: Method[Any], optimisers: Optimisers, history:
     _fill(method, state["weights"], path / "state.pt")
     for name, optimiser in optimisers.items():
         optimiser.load_state_dict(state["optimisers"][name])
-    history.rows, history.open = state["rows"], state["open"]
+    device = next(method.parameters()).device  # where the terms of the next steps will be
+    history.rows = state["rows"]
+    history.open = [(step, {n: value.to(device) for n, value in terms.items()}) for step, terms in state["open"]]
     return int(state["step"])
 
 
 def save_weights(method: Method[Any], path: Path) -> None:
-    tensors = {name: value.detach().cpu().contiguous() for name, value in method.state_dict().items()}
+    # copies, since a network may use one tensor under two names, which safetensors refuses
+    tensors = {name: value.detach().cpu().contiguous().clone() for name, value in method.state_dict().items()}
     write(path / "weights.safetensors", safetensors.torch.save(tensors))
 
 

@@ -43,7 +43,7 @@ def compiled(method: Method[Any]) -> Iterator[None]:
         network.forward = torch.compile(network.forward, options=OPTIONS)
     try:
         donated = torch._functorch.config.patch(donated_buffer=False)  # several groups go back through one graph
-        limit = torch._dynamo.config.patch(recompile_limit=RECOMPILED * len(networks))  # one for all of a class
+        limit = torch._dynamo.config.patch(recompile_limit=RECOMPILED * len(networks))  # networks of one class share it
         with donated, limit, warnings.catch_warnings():
             warnings.filterwarnings("ignore", "The .grad attribute of a Tensor that is not a leaf")  # by the compiler
             yield

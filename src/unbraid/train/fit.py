@@ -74,7 +74,7 @@ def fit(
         show: show a progress bar
         hooks: called while it is trained (train/hooks.py); a plain function gets the steps done and the loss terms
     """
-    steps, batch, seed, decay = int(steps), int(batch), int(seed), float(decay)  # of numpy, perhaps
+    steps, batch, seed, decay = int(steps), int(batch), int(seed), float(decay)  # they may be numpy's
     _check_arguments(steps, decay, threads, out)
     draw = sampler(data, method.batch_kind, batch=batch, seed=seed, **(sampling or {}))
     where = usable_device(device)

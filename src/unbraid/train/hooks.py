@@ -55,6 +55,8 @@ def as_hook(given: Hook | Watch) -> Hook:
 class TensorBoard(Hook):
     """Loss terms over time, and at the end traversals from the middle of the prior: `tensorboard --logdir FOLDER`.
 
+    A run whose networks were given as modules, which it does not keep, has no traversals.
+
     Args:
         folder: each run has a folder of its own name in it
     """
@@ -77,8 +79,8 @@ class TensorBoard(Hook):
                 self.writer.add_scalar(name, value, step)
 
     def on_end(self, run: Run) -> None:
-        method = load_method(run.path, trust=run.trusted)
-        for block, drawn in traversals(method).items():
+        method = load_method(run.path, trust=run.trusted) if run.plan.keeps_networks else None
+        for block, drawn in (traversals(method) if method else {}).items():
             rows, stops, channels, height, width = drawn.shape
             sheet = drawn.permute(2, 0, 3, 1, 4).reshape(channels, rows * height, stops * width)
             self.writer.add_image(f"traversals of {block}", sheet, run.plan.steps)

@@ -11,7 +11,7 @@ from typing import Any
 
 @contextmanager
 def interrupts() -> Iterator[threading.Event]:
-    """Ctrl-C and the terminate signal end the step that is under way; a second Ctrl-C stops at once."""
+    """Ctrl-C and the terminate signal end training after the step that is under way; a second one stops at once."""
     event = threading.Event()
     if threading.current_thread() is not threading.main_thread():
         yield event

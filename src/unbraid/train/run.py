@@ -6,7 +6,7 @@ history.csv           loss terms over time
 weights.safetensors   the trained weights
 scaling.npz           mean and standard deviation of each feature, and its name, where samples are features; of counts
                       the standard deviation of log(1 + count) and the median sum of a row
-codes.npz             codes and factors (represent.py); pictures.npz what the decoder drew
+codes.npz             codes and factors (codes.py); pictures.npz what the decoder drew
 scores.json           the metrics
 report.html           all of it, to look at
 done                  written when training has finished
@@ -44,16 +44,14 @@ except ImportError:  # on Windows a run has no lock
 
 # fields of a plan that leave the name of a run alone at these values: runs were named before there were such fields
 OPTIONAL = {"start_from": None, "decay": 0.0}
-
-
 SCALING = "scaling.npz"
-KINDS: dict[str, tuple[type, ...]] = {  # of what stands in run.json, and in each score of scores.json
+KINDS: dict[str, tuple[type, ...]] = {  # the types of what stands in run.json
     **dict.fromkeys(("method", "data"), (str,)),
     **dict.fromkeys(("arguments", "data_arguments", "sampling", "spec", "versions", "sources"), (dict,)),
     **dict.fromkeys(("steps", "batch", "seed"), (int,)),
     **{"start_from": (str, type(None)), "decay": (int, float)},
 }
-SCORE: dict[str, tuple[type, ...]] = {
+SCORE: dict[str, tuple[type, ...]] = {  # and in each score of scores.json
     **{name: (int, float, type(None)) for name in ("value", "low", "high", "null")},
     **{"parts": (dict,), "params": (dict,), "warnings": (list,)},
 }
@@ -118,7 +116,7 @@ class Plan:
         options = {**self.data_arguments, **self.arguments, **self.sampling}
         options |= {"steps": self.steps, "batch": self.batch, "seed": self.seed}
         options |= {name: value for name, default in OPTIONAL.items() if (value := getattr(self, name)) != default}
-        words = ["unbraid", "run", self.method, "--data", self.data]
+        words = ["unbraid", "run", shlex.quote(self.method), "--data", shlex.quote(self.data)]
         for name, value in options.items():
             flag = name.replace("_", "-")
             if isinstance(value, bool):
@@ -130,13 +128,18 @@ class Plan:
     @property
     def repeated(self) -> bool:
         """Whether `command` repeats the run: not where it was given arrays or networks that it does not keep."""
-        return self.data != "arrays" and not any(str(value).startswith(OBJECT) for value in self.arguments.values())
+        return self.data != "arrays" and self.keeps_networks
+
+    @property
+    def keeps_networks(self) -> bool:
+        """Whether no network was given as a module, of which a run keeps the weights alone."""
+        return not any(str(value).startswith(OBJECT) for value in self.arguments.values())
 
 
 class Run:
     """The files of one run."""
 
-    trusted = False  # whether code that it names may be imported: it is the run of this very process
+    trusted = False  # whether code that it names may be imported, as it may where this process made the run
 
     def __init__(self, path: Path | str) -> None:
         """Opens a directory that holds a run."""
@@ -244,11 +247,10 @@ def _remove_torn(folder: Path) -> None:
 
 def _is_running(process: int) -> bool:
     try:
-        os.kill(process, 0)
+        with suppress(PermissionError, OverflowError):  # it is another user's; it is too large for a process
+            os.kill(process, 0)
     except ProcessLookupError:
         return False
-    except (PermissionError, OverflowError):  # of another user; no number of a process
-        return True
     return True
 
 
@@ -292,6 +294,7 @@ def commit() -> str | None:
         return result.stdout.strip()
 
     try:
+        git("ls-files", "--error-unmatch", __file__)  # else it is installed within the repository of something else
         return git("rev-parse", "--short=12", "HEAD") + ("+" if git("status", "--porcelain", str(here)) else "")
     except (OSError, subprocess.CalledProcessError):
         return None
