@@ -16,7 +16,7 @@ from experiments.unsupervised.more import capacity_claim, impossibility_claim
 from experiments.unsupervised.tables import METRICS, UNSUPERVISED, newer_methods, tables, with_errors
 from scipy.stats import spearmanr
 
-from unbraid.study.claims import Claim, Record, Table, positive, publish
+from unbraid.study.claims import Claim, Record, Table, publish
 from unbraid.train.run import Plan, Run
 
 OBJECTIVES = ["annealed_vae", "beta_vae", "beta_tcvae", "dip_vae dip_variant=i", "dip_vae dip_variant=ii", "factor_vae"]
@@ -174,10 +174,6 @@ def test_newer_methods_stand_beside_the_best_setting() -> None:
     assert rows[0][:3] == ["dsprites", "the best of the study's settings", f"{best['beta_vae_score']:.2f}"]
     assert rows[0][4] == f"{best['mig']:.2f}"
     assert rows[1] == ["dsprites", "new", *["0.50 ± 0.00"] * 6] and len(rows) == 4
-
-
-def test_an_interval_decides() -> None:
-    assert (positive(0.1, 0.2), positive(-0.2, -0.1), positive(-0.1, 0.1)) == ("shown", "not shown", "unclear")
 
 
 def test_a_record_is_published_as_page_and_json(tmp_path: Path) -> None:
