@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import io
+import queue
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from tests.study.toys import quiet_view
 from unbraid.errors import UserError
-from unbraid.study.local import run_all
+from unbraid.study.local import Worker, run_all
 
 
 def tasks(path: Path, deaths: list[int]) -> list[dict[str, Any]]:
@@ -41,6 +44,14 @@ def test_a_killed_worker_is_replaced_while_another_is_at_work(tmp_path: Path) ->
     view = quiet_view(2)
     run_all([first, second], workers=2, view=view, failed=lambda *_: None, target="tests.study.toys:patient")
     assert view.finished == ["run1", "run0"]
+
+
+def test_half_a_message_of_a_killed_worker_is_no_message() -> None:
+    inbox: queue.Queue[tuple[Worker, dict[str, Any] | None]] = queue.Queue()
+    worker = object.__new__(Worker)
+    worker.process = SimpleNamespace(stdout=io.BytesIO(b'{"step": 1}\n{"st'), wait=lambda: -9)  # type: ignore[assignment]
+    worker._listen(inbox)
+    assert [inbox.get_nowait()[1] for _ in range(2)] == [{"step": 1}, None]
 
 
 def test_a_worker_that_cannot_start_is_one_sentence(tmp_path: Path) -> None:

@@ -148,6 +148,14 @@ def test_the_small_study_has_six_objectives_with_four_strengths_and_five_seeds()
     assert {job.plan.data for job in jobs} == {"dsprites", "color_dsprites", "shapes3d"}
 
 
+def test_the_classes_of_a_table_have_a_word_beside_the_label_of_the_run() -> None:
+    runs = product(label="mine", method="vae", data="table", path="cells.csv", class_label="kind")
+    (job,) = Study(runs=runs).jobs()
+    assert (job.label, job.plan.data_arguments["label"]) == ("mine", "kind")
+    with pytest.raises(UserError, match="'label'"):
+        resolve({**RUN, "class_label": "kind"})
+
+
 def test_decay_is_an_argument_of_a_run() -> None:
     jobs = Study(runs=product([RUN], decay=[0, 0.3])).jobs()
     assert [job.plan.decay for job in jobs] == [0.0, 0.3]

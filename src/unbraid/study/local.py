@@ -49,7 +49,8 @@ class Worker:
     def _listen(self, inbox: queue.Queue[tuple[Worker, dict[str, Any] | None]]) -> None:
         assert self.process.stdout is not None
         for line in self.process.stdout:
-            inbox.put((self, json.loads(line)))
+            with suppress(ValueError):  # half a line, of one that was killed while it wrote
+                inbox.put((self, json.loads(line)))
         self.process.wait()
         inbox.put((self, None))
 

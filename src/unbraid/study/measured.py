@@ -69,7 +69,9 @@ def gather(folder: Path) -> Measured:
     accuracies = [column for label in labels for column in table.columns if column.startswith(f"{label}.mean.")]
     accuracies.sort(key=lambda column: int(column.rpartition(".")[2]))
     guides = {name: sign for name, sign in GUIDES.items() if name in table}
-    guides |= dict.fromkeys(free, -1) | ({"udr": 1} if table["udr"].notna().any() else {})
+    guides |= {name: 1 if aim_of(name).best == "high" else -1 for name in free} | (
+        {"udr": 1} if table["udr"].notna().any() else {}
+    )
     notes = ["Only one seed is there: no interval can be given."] if table["seed"].nunique() < 2 else []
     if pooled:
         kind = "label" if labelled else "objective, setting"

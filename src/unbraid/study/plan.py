@@ -26,7 +26,8 @@ from unbraid.study.evaluation import Evaluation
 from unbraid.train.run import Plan
 
 Point = dict[str, Any]  # the keyword arguments of one run: method, data, steps, batch, seed, decay, and those of each;
-# also `label` (its name in tables), `evaluation` (an Evaluation of its own) and `start_from` (see Study)
+# also `label` (its name in tables), `evaluation` (an Evaluation of its own) and `start_from` (see Study);
+# the argument `label` of a data set is `class_label` here
 OF_RUNS = ("label", "evaluation", "start_from")  # keys of a point that are no arguments
 # arguments of `fit` that a study may set, and the least value of each
 TRAINING = {"steps": 1, "batch": 1, "seed": 0, "decay": 0.0}
@@ -191,6 +192,8 @@ def select(jobs: Sequence[Job], only: Sequence[str]) -> list[Job]:
 def resolve(point: Point) -> Plan:
     """The plan of one run with all defaults filled in; nothing is imported and no data is read."""
     given = {name: value for name, value in _point(point).items() if name not in OF_RUNS}
+    if "class_label" in given:
+        given["label"] = given.pop("class_label")
     for name, kind in (("method", "methods"), ("data", "data")):
         if name not in given:
             raise UserError(

@@ -27,5 +27,6 @@ def load_study(name: str | Path) -> pd.DataFrame:
         return pd.read_parquet(kept)
     if not Path(name).is_dir():
         names = ", ".join(sorted(path.stem for path in FOLDER.glob("*.parquet")))
-        raise UserError(f"there is no study '{name}': name a folder of runs, or one of those that come along: {names}")
+        along = f", or one of those that come along: {names}" if names else ""
+        raise UserError(f"there is no study '{name}': name a folder of runs{along}")
     return wide(collect(name))

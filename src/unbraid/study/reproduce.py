@@ -45,6 +45,7 @@ class Result:
     measures: dict[str, Any]
     seconds: float  # of one core, in training and evaluation
     path: Path
+    finished: bool = True
 
     def value(self, *path: str) -> float:
         """The number at the end of a path of keys, or the first number of a list there; NaN where there is none.
@@ -95,7 +96,7 @@ class Results(Sequence[Result]):
     @property
     def done(self) -> Results:
         """The runs that have finished; the others have no numbers yet."""
-        return Results([result for result in self if result.scores or result.measures])
+        return Results([result for result in self if result.finished])
 
     def values(self, *path: str) -> Numbers:
         """One number of each run, by a path of keys: see Result.value."""
@@ -176,7 +177,7 @@ def _so_far(job: Job, path: Path) -> Result:
     if kept.exists():
         return _result(job, path, json_of(kept.read_bytes()))
     plan = job.plan
-    return Result(job.label, plan.data, plan.seed, plan.steps, _arguments(job), {}, {}, 0.0, path)
+    return Result(job.label, plan.data, plan.seed, plan.steps, _arguments(job), {}, {}, 0.0, path, finished=False)
 
 
 def gather(jobs: Sequence[Job], folder: Path) -> list[Result]:
