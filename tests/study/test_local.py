@@ -46,6 +46,19 @@ def test_a_killed_worker_is_replaced_while_another_is_at_work(tmp_path: Path) ->
     assert view.finished == ["run1", "run0"]
 
 
+def test_a_run_does_not_wait_for_the_weights_of_one_that_met_a_full_disk(tmp_path: Path) -> None:
+    """Such a failure is not recorded, so that the same command tries again."""
+    first, second = (
+        {**task, "start_from": start} for task, start in zip(tasks(tmp_path, [0, 0]), (None, "run0"), strict=True)
+    )
+    view = quiet_view(2)
+    run_all([first, second], workers=1, view=view, failed=lambda *_: None, target="tests.study.toys:full")
+    assert view.failures == {
+        "run0": "there is no room",
+        "run1": "it begins with the weights of run0, which has failed",
+    }
+
+
 def test_half_a_message_of_a_killed_worker_is_no_message() -> None:
     inbox: queue.Queue[tuple[Worker, dict[str, Any] | None]] = queue.Queue()
     worker = object.__new__(Worker)

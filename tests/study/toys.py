@@ -34,6 +34,11 @@ def fragile(task: dict[str, Any], tell: Callable[[int, float], None]) -> dict[st
     return {"status": "finished", "seconds": 0.0}
 
 
+def full(task: dict[str, Any], tell: Callable[[int, float], None]) -> dict[str, Any]:
+    """Meets a full disk, or waits for the weights of a run that has not finished."""
+    return {"status": "busy"} if task["start_from"] else {"status": "failed", "reason": "there is no room"}
+
+
 def patient(task: dict[str, Any], tell: Callable[[int, float], None]) -> dict[str, Any]:
     """`fragile`; run0 waits up to a minute until run1 was begun twice."""
     if task["name"] != "run0":

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from unbraid.errors import UserError
-from unbraid.study.local import BUSY_SECONDS, TARGET, Failed, Task
+from unbraid.study.local import BUSY_SECONDS, TARGET, Failed, Task, unless_in_vain
 from unbraid.study.view import View
 from unbraid.study.worker import function_of
 
@@ -100,6 +100,7 @@ class Driver:
             if self.stops[name] > STOPS:
                 outcome = {"status": "failed", "reason": f"it was stopped {STOPS + 1} times"}
                 self.failed(name, outcome["reason"])
+        outcome = unless_in_vain(outcome, task, self.view)
         if outcome["status"] in ("busy", "stopped"):
             self.waiting.append((time.monotonic() + BUSY_SECONDS, task))
             self.view.put_back(name)

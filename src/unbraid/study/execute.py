@@ -66,6 +66,7 @@ def task(job: Job, out: str, *, device: str = "cpu", threads: int = 1) -> dict[s
     return {
         "name": job.name,
         "steps": job.plan.steps,
+        "start_from": job.plan.start_from,
         "job": job.as_dict(),
         "out": out,
         "device": device,

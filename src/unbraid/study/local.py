@@ -126,10 +126,11 @@ class Pool:
             self.view.progressed(worker.task["name"], message["step"], message["loss"])
         elif worker.task:
             task, worker.task = worker.task, None
-            if message["status"] in ("busy", "stopped"):
+            outcome = unless_in_vain(message, task, self.view)
+            if outcome["status"] in ("busy", "stopped"):
                 self._later(task)
             else:
-                self.view.ended(task["name"], **message)
+                self.view.ended(task["name"], **outcome)
 
     def _later(self, task: Task) -> None:
         self.waiting.append((time.monotonic() + BUSY_SECONDS, task))
@@ -181,6 +182,14 @@ class Pool:
                 worker.process.kill()
             worker.listener.join(5)
             worker.close()
+
+
+def unless_in_vain(outcome: dict[str, Any], task: Task, view: View) -> dict[str, Any]:
+    """The outcome of a task; a failure where it waits for the weights of a run that has failed in this study."""
+    start = task.get("start_from")
+    if outcome["status"] == "busy" and start in view.failures:
+        return {"status": "failed", "reason": f"it begins with the weights of {start}, which has failed"}
+    return outcome
 
 
 Failed = Callable[[str, str], None]  # name of the run and the reason
