@@ -12,6 +12,7 @@ import pytest
 
 from tests.study.toys import quiet_view
 from unbraid.errors import UserError
+from unbraid.study.cluster import _do
 from unbraid.study.local import Worker, run_all
 
 
@@ -65,6 +66,11 @@ def test_half_a_message_of_a_killed_worker_is_no_message() -> None:
     worker.process = SimpleNamespace(stdout=io.BytesIO(b'{"step": 1}\n{"st'), wait=lambda: -9)  # type: ignore[assignment]
     worker._listen(inbox)
     assert [inbox.get_nowait()[1] for _ in range(2)] == [{"step": 1}, None]
+
+
+def test_what_a_node_cannot_even_begin_is_a_failure_with_its_reason() -> None:
+    assert _do("tests.study.toys:full", {"name": "run0"}) == {"status": "failed", "reason": "KeyError: 'start_from'"}
+    assert _do("nowhere:f", {})["reason"] == "ModuleNotFoundError: No module named 'nowhere'"
 
 
 def test_a_worker_that_cannot_start_is_one_sentence(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from unbraid.errors import UserError
+from unbraid.study.execute import reason_of
 from unbraid.study.local import BUSY_SECONDS, TARGET, Failed, Task, unless_in_vain
 from unbraid.study.view import View
 from unbraid.study.worker import function_of
@@ -114,6 +115,8 @@ def _do(target: str, task: Task) -> dict[str, Any]:
         return function_of(target)(task, lambda step, loss: None)
     except KeyboardInterrupt as stop:  # the node is being shut down, or the study was stopped: the state is saved
         return {"status": "stopped", "reason": str(stop)}
+    except Exception as error:  # before the run began, such as a store that this node cannot open
+        return {"status": "failed", "reason": reason_of(error)}
 
 
 def _ray() -> Any:
