@@ -6,13 +6,15 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 from threading import Thread
+from types import SimpleNamespace
 
 import pytest
 from torture.nodes import Nodes, cluster
 
 from tests.study.toys import SMALL, quiet_view
 from unbraid.study import Study, product
-from unbraid.study.cluster import run_all
+from unbraid.study import cluster as clusters
+from unbraid.study.cluster import at_once, run_all
 from unbraid.study.execute import states, task
 from unbraid.study.store import Folder
 
@@ -29,6 +31,33 @@ def nodes() -> Iterator[Nodes]:
     pytest.importorskip("ray")
     with cluster() as found:
         yield found
+
+
+def test_the_time_left_is_that_of_the_workers_that_the_cluster_has(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs are done where they are sent to, and with each of them the cluster grows by eight cores."""
+    cores = iter([8.0, 16.0])
+    here = SimpleNamespace(remote=lambda target, task: task["name"])
+    ray = SimpleNamespace(
+        is_initialized=lambda: True,
+        remote=lambda **_: lambda function: here,
+        wait=lambda sent, **_: (sent[:1], sent[1:]),
+        get=lambda name: {"status": "finished", "seconds": 10.0},
+        cluster_resources=lambda: {"CPU": next(cores), "memory": 1e9},
+        exceptions=SimpleNamespace(TaskCancelledError=KeyError, RayError=OSError),
+    )
+    monkeypatch.setattr(clusters, "_ray", lambda: ray)
+    view, left = quiet_view(4), list[float | None]()
+    monkeypatch.setattr(view, "refresh", lambda: left.append(view.time_left()))
+    tasks = [{"name": name, "steps": 100} for name in "ab"]
+    run_all(tasks, address="auto", cpus=2.0, view=view, failed=lambda *_: None)
+    assert left == [pytest.approx(3 * 10 / 4), pytest.approx(2 * 10 / 8)]  # runs left, seconds of each, workers
+
+
+def test_as_many_runs_at_a_time_as_the_scarcest_resource_has_room_for() -> None:
+    assert at_once({"CPU": 10.0, "GPU": 1.0}, cpus=1.0, gpus=0.1) == 10
+    assert at_once({"CPU": 10.0, "GPU": 1.0}, cpus=0.0, gpus=0.5) == 2
+    assert at_once({"CPU": 10.0}, cpus=4.0, gpus=0.0) == 2
+    assert at_once({"memory": 1.0}, cpus=1.0, gpus=0.0) == 1  # nodes are still to come
 
 
 @pytest.mark.slow

@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from fsspec.implementations.memory import MemoryFileSystem
 
 import unbraid
 from tests.study.toys import SMALL
 from unbraid.data.table import Table
+from unbraid.errors import UserError
 from unbraid.metrics.model.quantities import image_nll
 from unbraid.nets.autoencoders import decoder
 from unbraid.study import Study, execute, product
@@ -114,3 +116,47 @@ def test_a_url_gets_the_finished_directory(scheme: str, tmp_path: Path) -> None:
     assert store.read_all("weights.safetensors")[job.name]
     assert not store.read_all("state.pt")
     assert not store.read_all("lock")
+
+
+class Remembering(MemoryFileSystem):  # type: ignore[misc]
+    """Keeps what it has listed, as file systems of buckets do."""
+
+    def ls(self, path: str, detail: bool = True, **_: Any) -> Any:
+        if path not in self.dircache:
+            self.dircache[path] = super().ls(path, detail=True)
+        return self.dircache[path] if detail else [entry["name"] for entry in self.dircache[path]]
+
+    def invalidate_cache(self, path: str | None = None) -> None:
+        self.dircache.clear()
+
+
+def test_a_url_is_looked_at_anew_for_the_runs_of_other_machines(tmp_path: Path) -> None:
+    here, other = Bucket(f"memory://{tmp_path}/far"), Bucket(f"memory://{tmp_path}/far")
+    here.files = Remembering()
+    other.write("first", "evaluation.json", {})
+    assert here.names() == ["first"]
+    other.write("second", "evaluation.json", {})
+    assert here.names() == ["first", "second"]
+    assert here.read_all("evaluation.json").keys() == {"first", "second"}
+    with here.workspace("first") as folder:
+        other.write("second", "weights", 1)
+        here._bring("second", folder / "second")
+        assert {path.name for path in (folder / "second").iterdir()} == {"evaluation.json", "weights"}
+
+
+def test_what_cannot_be_read_is_not_taken_for_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = Bucket(f"memory://{tmp_path}/far")
+    for name in ("first", "second"):
+        store.write(name, "run.json", {})
+    store.write("first", "evaluation.json", {})
+    assert store.read_all("evaluation.json").keys() == {"first"}
+    read = MemoryFileSystem.cat_file
+
+    def fails(self: MemoryFileSystem, path: str, **range: Any) -> bytes:
+        if "first" in path:
+            raise ConnectionError("no route to host")
+        return bytes(read(self, path, **range))
+
+    monkeypatch.setattr(MemoryFileSystem, "cat_file", fails)
+    with pytest.raises(UserError, match=r"first/evaluation.json cannot be read \(no route to host\)"):
+        store.read_all("evaluation.json")

@@ -13,7 +13,7 @@ import pytest
 from tests.study.toys import quiet_view
 from unbraid.errors import UserError
 from unbraid.study.cluster import _do
-from unbraid.study.local import Worker, run_all
+from unbraid.study.local import Pool, Worker, run_all
 
 
 def tasks(path: Path, deaths: list[int]) -> list[dict[str, Any]]:
@@ -66,6 +66,23 @@ def test_half_a_message_of_a_killed_worker_is_no_message() -> None:
     worker.process = SimpleNamespace(stdout=io.BytesIO(b'{"step": 1}\n{"st'), wait=lambda: -9)  # type: ignore[assignment]
     worker._listen(inbox)
     assert [inbox.get_nowait()[1] for _ in range(2)] == [{"step": 1}, None]
+
+
+def test_a_killed_run_is_not_called_saved(tmp_path: Path) -> None:
+    """Ctrl-C while one worker saves its run, one ends it, one is killed and one has none."""
+    given, view = tasks(tmp_path, [0, 0, 0]), quiet_view(3)
+    pool = Pool([], workers=4, threads=1, view=view, failed=lambda *_: None, target="")
+    process, listener = SimpleNamespace(send_signal=lambda _: None), SimpleNamespace(join=lambda _: None)
+    for task, status in zip([*given, None], ["stopped", "finished", None, "stopped"], strict=True):
+        worker: Any = SimpleNamespace(task=task, process=process, listener=listener)
+        pool.workers.append(worker)
+        if task:
+            view.started(task["name"], task["steps"])
+        pool.inbox.put((worker, {"status": status} if status else None))
+    assert pool._stop() == (
+        "1 of 3 done, 1 running, 0 failed; 1 were under way and are saved; "
+        "1 were killed and go back to what they saved before"
+    )
 
 
 def test_what_a_node_cannot_even_begin_is_a_failure_with_its_reason() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from unbraid.errors import UserError
@@ -41,7 +41,11 @@ def run_all(
     ray = _ray()
     started = _connect(ray, address)
     remote = ray.remote(num_cpus=cpus, num_gpus=gpus, max_retries=RETRIES)(_do)
-    driver = Driver(ray, tasks, remote, view, failed, target)
+
+    def room() -> int:
+        return at_once(ray.cluster_resources(), cpus=cpus, gpus=gpus)
+
+    driver = Driver(ray, tasks, remote, view, failed, target, room)
     try:
         driver.run()
     except KeyboardInterrupt:
@@ -52,11 +56,28 @@ def run_all(
             ray.shutdown()
 
 
-class Driver:
-    """Keeps a window of tasks in the cluster and handles their outcomes."""
+def at_once(resources: Mapping[str, float], *, cpus: float, gpus: float) -> int:
+    """How many runs a cluster of these resources does at a time."""
+    each = {"CPU": cpus, "GPU": gpus}
+    fitting = [int(resources.get(kind, 0.0) / size + 1e-6) for kind, size in each.items() if size > 0]
+    return max(1, min(fitting, default=WINDOW))
 
-    def __init__(self, ray: Any, tasks: Sequence[Task], remote: Any, view: View, failed: Failed, target: str) -> None:
+
+class Driver:
+    """Keeps a window of tasks in the cluster and handles their outcomes; `room` says how many it does at a time."""
+
+    def __init__(
+        self,
+        ray: Any,
+        tasks: Sequence[Task],
+        remote: Any,
+        view: View,
+        failed: Failed,
+        target: str,
+        room: Callable[[], int],
+    ) -> None:
         self.ray, self.remote, self.view, self.failed, self.target = ray, remote, view, failed, target
+        self.room = room
         self.waiting = [(0.0, task) for task in tasks]
         self.sent: dict[Any, Task] = {}
         self.stops: dict[str, int] = {}
@@ -68,6 +89,8 @@ class Driver:
                 time.sleep(POLL)
                 continue
             ready, _ = self.ray.wait(list(self.sent), num_returns=len(self.sent), timeout=POLL)
+            if ready:
+                self.view.workers = self.room()  # nodes come and go
             for reference in ready:
                 self._hear(self.sent.pop(reference), reference)
             self.view.refresh()

@@ -99,8 +99,7 @@ class Pool:
                     self._hear(*self.inbox.get(timeout=0.5))
                 self.view.refresh()
         except KeyboardInterrupt:
-            saved = self._stop()
-            raise KeyboardInterrupt(f"{self.view.summary()}; {saved} were under way and are saved") from None
+            raise KeyboardInterrupt(self._stop()) from None
         finally:
             self._end()
 
@@ -156,9 +155,8 @@ class Pool:
     def _worker(self) -> Worker:
         return Worker(self.target, self.threads, self.inbox)
 
-    def _stop(self) -> int:
-        """Lets every worker save its run; gives the number of runs that were under way."""
-        busy = [worker for worker in self.workers if worker.task]
+    def _stop(self) -> str:
+        """Lets every worker save its run, and says what has become of the runs."""
         for worker in self.workers:
             with suppress(ProcessLookupError):
                 worker.process.send_signal(signal.SIGINT)
@@ -166,7 +164,15 @@ class Pool:
         with suppress(KeyboardInterrupt):  # a second Ctrl-C waits for nobody
             for worker in self.workers:
                 worker.listener.join(max(0.0, deadline - time.monotonic()))
-        return len(busy)
+        saved = 0
+        while not self.inbox.empty():
+            worker, message = self.inbox.get()
+            if message is not None and worker.task:
+                saved += message.get("status") == "stopped"
+                self._hear(worker, message)
+        lost = sum(bool(worker.task) for worker in self.workers)
+        killed = f"; {lost} were killed and go back to what they saved before" if lost else ""
+        return f"{self.view.summary()}; {saved} were under way and are saved{killed}"
 
     def _end(self) -> None:
         for worker in self.workers:

@@ -75,14 +75,15 @@ class Bucket:
         self.root = root.rstrip("/")
 
     def names(self) -> list[str]:
-        if not self.files.isdir(self.root):
-            return []
-        return sorted(Path(e["name"]).name for e in self.files.ls(self.root, detail=True) if e["type"] == "directory")
+        return sorted(Path(entry["name"]).name for entry in self._listed(self.root) if entry["type"] == "directory")
 
     def read_all(self, file: str) -> dict[str, bytes]:
         paths = {self._path(name, file): name for name in ["", *self.names()]}
-        found = self.files.cat(list(paths), on_error="omit")
-        return {paths[path]: content for path, content in found.items()}
+        found = self.files.cat(list(paths), on_error="return")
+        for path, content in found.items():
+            if isinstance(content, Exception) and not isinstance(content, FileNotFoundError):
+                raise UserError(f"{path} cannot be read ({content}): try again when it can") from content
+        return {paths[path]: content for path, content in found.items() if not isinstance(content, Exception)}
 
     def write(self, name: str, file: str, content: Any) -> None:
         self.files.makedirs(self._path(name, ""), exist_ok=True)
@@ -100,10 +101,9 @@ class Bucket:
                     self._bring_back(Path(folder) / name, self._path(name, ""))
 
     def _bring(self, name: str, here: Path) -> None:
-        if self.files.isdir(self._path(name, "")):
-            here.mkdir()
-            for path in self.files.ls(self._path(name, ""), detail=False):
-                self.files.get_file(path, str(here / Path(path).name))
+        for entry in self._listed(self._path(name, "")):
+            here.mkdir(exist_ok=True)
+            self.files.get_file(entry["name"], str(here / Path(entry["name"]).name))
 
     def _bring_back(self, here: Path, there: str) -> None:
         files = [p for p in here.iterdir() if p.name not in LOCAL_ONLY and not p.name.startswith(".")]
@@ -111,9 +111,14 @@ class Bucket:
         for path in sorted(files, key=lambda path: path.name == LAST):
             self.files.put_file(str(path), f"{there}/{path.name}")
         kept = {path.name for path in files}
-        for path in self.files.ls(there, detail=False):
-            if Path(path).name not in kept:
-                self.files.rm_file(path)
+        for entry in self._listed(there):
+            if Path(entry["name"]).name not in kept:
+                self.files.rm_file(entry["name"])
+
+    def _listed(self, path: str) -> list[dict[str, Any]]:
+        """What is in a directory now: fsspec remembers what it has listed, and other machines write there too."""
+        self.files.invalidate_cache()
+        return list(self.files.ls(path, detail=True)) if self.files.isdir(path) else []
 
     def _path(self, *parts: str) -> str:
         return "/".join([self.root, *(part for part in parts if part)])
