@@ -140,6 +140,29 @@ def load_object(spec: str) -> Any:
     return getattr(module, name)
 
 
+def check_place(spec: str) -> None:
+    """Refuses 'file.py:name' without such a file or such a name in it, and a module that is not installed.
+
+    The file is read and not imported: it may need what is slow to import, or what only other machines have.
+    """
+    place, _, name = absolute(spec).rpartition(":")
+    if not place:
+        raise UserError(f"'{spec}' names no function: write file.py:name or package.module:name")
+    if not place.endswith(".py"):
+        if importlib.util.find_spec(place.partition(".")[0]) is None:
+            raise UserError(f"'{spec}' cannot be imported: there is no '{place.partition('.')[0]}'")
+        return
+    if not Path(place).is_file():
+        raise UserError(f"there is no file {place}")
+    try:
+        tree = ast.parse(Path(place).read_text(encoding="utf-8"))
+    except (SyntaxError, ValueError) as error:
+        raise UserError(f"{place} cannot be read as Python: {error}") from error
+    names = {getattr(node, part, None) for node in ast.walk(tree) for part in ("name", "asname", "id")}
+    if not {name, "*"} & names:
+        raise UserError(f"{place} has no '{name}'")
+
+
 def _own(kind: str, thing: Any, name: str) -> Entry:
     """The entry of a user's own class, from its signature."""
     if not isinstance(thing, type) or not hasattr(thing, TRAIT[kind]):

@@ -264,13 +264,19 @@ def _scores(
     if metrics is None:
         assert codes is not None
         return all_scores(codes, options or {}, seed=seed, block=block, tell=tell)
+    wanted = checked_metrics(metrics, options or {})
+    return take_scores(codes, wanted, seed=seed, block=block, loaded=loaded, where=where, tell=tell)
+
+
+def checked_metrics(metrics: Sequence[str], options: Options) -> Options:
+    """The metrics asked for with their options, refused where no run can be scored by them."""
     if not metrics:
         raise UserError("no metric is named: leave --metrics out for all of them; 'unbraid list metrics' shows them")
-    if unasked := set(options or {}) - set(metrics):
+    if unasked := set(options) - set(metrics):
         raise UserError(f"options are given for '{unasked.pop()}', which is not among the metrics asked for")
-    wanted = {name: dict((options or {}).get(name, {})) for name in metrics}
+    wanted = {name: dict(options.get(name, {})) for name in metrics}
     check_metrics(wanted)
-    return take_scores(codes, wanted, seed=seed, block=block, loaded=loaded, where=where, tell=tell)
+    return wanted
 
 
 def _has_suite(run: Run) -> bool:

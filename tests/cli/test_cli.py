@@ -379,3 +379,13 @@ def test_run_takes_the_metrics_that_are_asked_for(tmp_path: Path, capsys: pytest
     assert set(json.loads((run / "scores.json").read_text())) == {"mig", "modularity"}
     assert main([*words, "--metrics", "w2"]) == 1
     assert "w2 needs a target and a background set" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("metrics", "sentence"), [("mig,migg", "did you mean 'mig'"), (",", "no metric is named")])
+def test_metrics_that_do_not_exist_are_refused_before_training(
+    metrics: str, sentence: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["run", "vae", "--size", "16", "--width", "4", "--steps", "2", "--out", str(tmp_path / "runs"), "--quiet"]
+    assert main([*words, "--metrics", metrics]) == 1
+    assert sentence in capsys.readouterr().err
+    assert not (tmp_path / "runs").exists()

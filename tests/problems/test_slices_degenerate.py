@@ -28,10 +28,12 @@ def world(seed: int = 0) -> tuple[NDArray[np.int64], Array, Array, np.random.Gen
     return factors, codes[0], codes[1], rng
 
 
-def compare_slices(blocks: dict[str, Array], factors: NDArray[Any], names: list[str]) -> dict[str, Score]:
+def compare_slices(
+    blocks: dict[str, Array], factors: NDArray[Any], names: list[str], **options: Any
+) -> dict[str, Score]:
     """All scores of slices, from arrays."""
     codes = Codes({n: Block(b) for n, b in blocks.items()}, np.arange(len(factors)), factors, tuple(names))
-    return take_scores(codes, {"slices": {}})
+    return take_scores(codes, {"slices": options})
 
 
 def found(z0: Array, z1: Array, factors: NDArray[np.int64]) -> dict[str, Score]:
@@ -164,6 +166,14 @@ def test_blocks_without_slices_have_no_such_scores() -> None:
     assert slices_of(dict.fromkeys(["z", *twelve], digit)) == {"z": twelve}
     with pytest.raises(UserError, match="slices needs a code with several blocks"):
         compare_slices({"z": digit}, factors, ["digit", "scene"])
+
+
+def test_the_probes_take_the_options_of_their_metric() -> None:
+    factors, digit, scene, _ = world()
+    blocks = {"z": np.concatenate([digit, scene], 1), "z0": digit, "z1": scene}
+    scores = compare_slices(blocks, factors, ["digit", "scene"], strength=0.5, train=300, pair=["z1", "z0"])
+    told = scores["probes_z"].params
+    assert (told["C"], told["train"], told["pair"]) == (0.5, 300, ["z1", "z0"])
 
 
 def test_what_cannot_be_probed_says_why() -> None:

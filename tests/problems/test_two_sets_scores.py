@@ -24,6 +24,7 @@ def compare(
     labels: NDArray[np.int64] | None,
     spread: tuple[Blocks, Blocks],
     names: tuple[str, ...] = ("two_sets",),
+    **options: Any,
 ) -> dict[str, Score]:
     """Scores of two sets, all unless some are named, from arrays."""
     codes = [
@@ -33,7 +34,7 @@ def compare(
     known: dict[str, Any] = (
         {} if labels is None else {"factors": labels[:, None], "factor_names": ("class",), "label": "class"}
     )
-    return take_scores(replace(codes[0], background=codes[1], **known), {name: {} for name in names})
+    return take_scores(replace(codes[0], background=codes[1], **known), {name: options for name in names})
 
 
 def world(leak: float = 0.0, shift: float = 0.0) -> tuple[Blocks, Blocks, NDArray[np.int64]]:
@@ -113,6 +114,8 @@ def test_the_distance_is_between_draws_of_the_codes() -> None:
     wide = {"z": np.full((N, 4), 2.0)}
     found = compare({"z": target["z"]}, {"z": background["z"]}, None, (wide, wide))
     assert found["w2_z"].parts["trace"] == pytest.approx(20, rel=0.1)
+    small = compare({"z": target["z"]}, {"z": background["z"]}, None, (wide, wide), ("w2_z",), batch=16, batches=3)
+    assert (small["w2_z"].params["batch"], small["w2_z"].params["batches"]) == (16, 3)
 
 
 def test_probes_of_draws_reach_the_best_accuracy_that_draws_allow() -> None:

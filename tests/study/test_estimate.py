@@ -17,7 +17,8 @@ RUN = {"method": "vae", "data": "dsprites", "steps": 400}
 
 
 def test_the_time_of_an_evaluation_with_measures_is_known_from_runs_that_have_them(tmp_path: Path) -> None:
-    (job,) = Study(runs=product([RUN]), metrics=["mig"], measures=["mine.py:count"]).jobs()
+    (tmp_path / "mine.py").write_text("count = print")
+    (job,) = Study(runs=product([RUN]), metrics=["mig"], measures=["mine.py:count"]).jobs(tmp_path)
     found = {"kind": kind(job.plan), "rate": 10.0, "seconds": {"train": 40.0, "evaluate": 7.0}}
     Folder(tmp_path).write(job.name, "evaluation.json", {**job.evaluation, **found, "measures": {"count": 3}})
     (cost,) = estimates.costs(Folder(tmp_path), [job]).values()

@@ -69,6 +69,18 @@ def test_metrics_and_their_options_are_checked() -> None:
         Study(runs=runs, metrics=["migg"]).jobs()
     with pytest.raises(UserError, match="did you mean 'bins'"):
         Study(runs=runs, metrics={"mig": {"bin": 3}}).jobs()
+    for name, option in (("leakage", "resampling"), ("probes_z", "resampling"), ("clustering_s", "resampling")):
+        with pytest.raises(UserError, match="did you mean 'resamplings'"):
+            Study(runs=runs, metrics={name: {option: 3}}).jobs()
+    with pytest.raises(UserError, match="resamplings of probe_table must be"):
+        Study(runs=runs, metrics={"slices": {"resamplings": -1}}).jobs()
+    with pytest.raises(UserError, match="class_from_z takes no options, and 'bins' is given"):
+        Study(runs=runs, metrics={"class_from_z": {"bins": 3}}).jobs()
+    with pytest.raises(UserError, match="some scores of two_sets take no options"):
+        Study(runs=runs, metrics={"two_sets": {"batch": 3}}).jobs()
+    good: dict[str, Any] = {"leakage:few": {"strength": 2.0}, "w2_z": {"batches": 5}, "slices": {"train": 30}}
+    (job,) = Study(runs=runs, metrics=good).jobs()
+    assert job.evaluation["metrics"] == good
     (job,) = Study(runs=runs, metrics={"downstream:gbt": {"predictor": "gbt", "sizes": (10, 100)}}).jobs()
     assert job.evaluation["metrics"] == {"downstream:gbt": {"predictor": "gbt", "sizes": [10, 100]}}
 
@@ -119,6 +131,10 @@ def test_only_the_wanted_runs() -> None:
         ("from unbraid.study import *\nstudy = Study(runs=[], bootstrap=0.5)", "bootstrap must be a whole number"),
         ("from unbraid.study import *\nstudy = Study(runs=[], measures='a.py:f')", "measures must be a list"),
         ("from unbraid.study import *\nstudy = Study(runs=[], measures=['a.py:f', 'b.py:f'])", "two measures .* 'f'"),
+        ("from unbraid.study import *\nstudy = Study(runs=[], measures=['a.py:f'])", r"there is no file .*a\.py"),
+        ("from unbraid.study import Study\nstudy = Study(runs=[], measures=['bad.py:f'])", r"bad\.py has no 'f'"),
+        ("from unbraid.study import *\nstudy = Study(runs=[], measures=['no.such:f'])", "there is no 'no'"),
+        ("from unbraid.study import *\nstudy = Study(runs=[], measures=['f'])", "'f' names no function"),
     ],
 )
 def test_a_bad_file_is_one_sentence(text: str, message: str, tmp_path: Path) -> None:

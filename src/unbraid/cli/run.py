@@ -65,11 +65,14 @@ def _run(
     given: dict[str, Any],
 ) -> int:
     import unbraid
-    from unbraid.evaluate import complete
+    from unbraid.evaluate import checked_metrics, complete
     from unbraid.train.hooks import TensorBoard
     from unbraid.train.progress import Stages
 
     check_points(given["points"])
+    metrics = read_metrics(given["metrics"])
+    if metrics is not None:
+        checked_metrics(metrics, {})
     table = unbraid.load_data(data.name, **data_arguments)
     method = unbraid.build(entry.name, table, seed=training.get("seed", 0), **method_arguments)
     hooks = [TensorBoard(given["tensorboard"])] if given["tensorboard"] else []
@@ -77,7 +80,6 @@ def _run(
     if given["train_only"]:
         print(f"trained: {run.path}")
         return 0
-    metrics = read_metrics(given["metrics"])
     with Stages(show=not given["quiet"]) as tell:
         complete(run, lambda: (method, table), given["points"], suite=True, metrics=metrics, tell=tell)
         page = unbraid.report(run, tell=tell)

@@ -37,7 +37,9 @@ ROWS = ("pairs", "drawn", "drawn after the swap", "[random p, n]", "[p, random n
 class Classes(Problem):
     name = "classes"
     roles = MappingProxyType({"p": "predictive", "n": "nuisance"})
-    scores = ("group_accuracy", "leakage", "leakage_sampled")
+    scores = MappingProxyType(
+        {"group_accuracy": "group_accuracy", "leakage": "probe_table", "leakage_sampled": "probe_table"}
+    )
     metrics = ("group_accuracy",)
     headlines = ("group_accuracy", "leakage")
     needs = "predictions of classes: a run of a method that classifies, such as cnn, vfae or swap_vae, on labelled data"

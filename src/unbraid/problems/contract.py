@@ -64,7 +64,9 @@ class Page:
 
 class Problem(ABC):
     name: ClassVar[str]
-    scores: ClassVar[tuple[str, ...]] = ()  # names of its scores; one that ends with '_' goes on with a block's name
+    # its scores by name, and the listed metric whose options each takes, or ''; a name that ends with '_' goes on with
+    # a block's name
+    scores: ClassVar[Mapping[str, str]] = MappingProxyType({})
     metrics: ClassVar[tuple[str, ...]] = ()  # listed metrics that only this kind of problem can take
     roles: ClassVar[Mapping[str, str]] = MappingProxyType({})  # what its blocks are there for, in a word
     aims: ClassVar[Mapping[str, Aim]] = MappingProxyType({})  # of its scores, by name, where low or chance is best
@@ -76,7 +78,15 @@ class Problem(ABC):
 
     def knows(self, name: str) -> bool:
         """Whether some run may have a score of this name by this kind of problem; its own name stands for all."""
-        return any(name in (self.name, s) or (s[-1] == "_" and name.startswith(s)) for s in self.scores)
+        return bool(self.options_of(name))
+
+    def options_of(self, name: str) -> set[str]:
+        """The metrics whose options a score of this name takes, '' where it takes none."""
+        return {
+            metric
+            for score, metric in self.scores.items()
+            if name in (self.name, score) or (score[-1] == "_" and name.startswith(score))
+        }
 
     def arrays(self, trained: Trained, codes: Codes) -> Arrays:
         """What is kept beside the codes, by name; called without gradients, like `pictures`."""

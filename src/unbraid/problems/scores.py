@@ -19,6 +19,7 @@ from unbraid.errors import UserError, unknown
 from unbraid.metrics.contract import Aim, Score
 from unbraid.metrics.suite import Tell, available, silent
 from unbraid.problems import PROBLEMS, problems_of
+from unbraid.problems.contract import Problem
 from unbraid.problems.plain import take
 
 if TYPE_CHECKING:  # scores of codes need no torch
@@ -101,8 +102,19 @@ def check_metrics(wanted: Options) -> None:
             catalogue.check(known[name], dict(options))
         elif split_name(name)[1] in available():
             catalogue.check(known[split_name(name)[1]], dict(options))
-        elif not any(problem.knows(name) for problem in PROBLEMS):
+        elif problem := next((problem for problem in PROBLEMS if problem.knows(name)), None):
+            _check_of_problem(problem, name, options)
+        else:
             raise unknown("metric", name, (*known, *(problem.name for problem in PROBLEMS if problem.scores)))
+
+
+def _check_of_problem(problem: Problem, name: str, options: Mapping[str, Any]) -> None:
+    """The options of a whole kind of problem must be such that each of its scores takes them."""
+    for metric in sorted(problem.options_of(name)) if options else ():
+        if not metric:
+            some = f"some scores of {name} take" if name == problem.name else f"{name} takes"
+            raise UserError(f"{some} no options, and '{next(iter(options))}' is given")
+        catalogue.check(catalogue.entries("metrics")[metric], dict(options))
 
 
 def aim_of(label: str) -> Aim:

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import cache
 from itertools import combinations, permutations
 from types import MappingProxyType
 from typing import Any
@@ -48,7 +47,7 @@ BALANCE = ("infomax", "infomin")
 
 class Slices(Problem):
     name = "slices"
-    scores = ("probes_", "copies_")
+    scores = MappingProxyType({"probes_": "probe_table", "copies_": "probe_table"})
     metrics = ("probe_table",)
     headlines = ("probes_z", "copies_z")
     aims = MappingProxyType({"copies_z": Aim("low", COPY), "copies_r": Aim("low", COPY)})
@@ -62,16 +61,21 @@ class Slices(Problem):
         names = list(codes.shared or codes.factor_names)
         values = codes.factors[:, [codes.factor_names.index(name) for name in names]]
 
-        @cache
-        def both(whole: str, options: tuple[tuple[str, Any], ...]) -> tuple[Score, Score]:
-            return compare_slices(codes.means(), whole, values, names, seed=seed, jobs=jobs, **dict(options))
+        taken: dict[str, tuple[Score, Score]] = {}
+
+        def both(whole: str, options: dict[str, Any]) -> tuple[Score, Score]:
+            key = f"{whole} {sorted(options.items())}"
+            if key not in taken:
+                given = {"names": names, "jobs": jobs, **options}
+                taken[key] = compare_slices(codes.means(), whole, values, names, seed=seed, options=given)
+            return taken[key]
 
         found = {}
         for whole in slices_of(codes.blocks):
             for place, kind in enumerate(("probes", "copies")):
                 found[f"{kind}_{whole}"] = Task(
                     "probe_table",
-                    lambda place=place, whole=whole, **o: both(whole, tuple(sorted(o.items())))[place],
+                    lambda place=place, whole=whole, **o: both(whole, o)[place],
                 )
         return found
 
@@ -92,21 +96,19 @@ def compare_slices(
     names: Sequence[str],
     *,
     seed: int = 0,
-    train: int | None = None,
-    jobs: int = 0,
+    options: Mapping[str, Any],
 ) -> tuple[Score, Score]:
     """The probes of one block and its slices, and how far slices are copies; the factors are the tasks.
 
     Args:
         seed: of whatever is drawn
-        train: how many leading rows train the probes, the others test; None draws two thirds
-        jobs: threads; 0 uses every core
+        options: of the table of probes
     """
     parts = slices_of(blocks)[whole]
     rng = np.random.default_rng((seed, *whole.encode()))
     code = {name: blocks[name] for name in (whole, *parts)}
     try:
-        probes = probe_table(code, factors, rng, pair=parts, names=names, train=train, jobs=jobs)
+        probes = probe_table(code, factors, rng, **{"pair": parts, **options})
         copies = degenerate(code, probes, rng)
     except (UserError, ValueError) as error:  # too few rows, or tasks without classes
         probes = copies = Score(float("nan"), warnings=(f"slices of {whole}: {error}",))

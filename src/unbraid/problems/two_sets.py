@@ -45,7 +45,13 @@ ROWS = ("[z, s]: all of it", "[z, 0]: what is common", "[0, s]: what is salient"
 class TwoSets(Problem):
     name = "two_sets"
     roles = MappingProxyType({"s": "salient", "z": "common"})
-    scores = ("clustering_", "class_from_", "set_from_z", "w2_z", "z_from_s", "salience")
+    scores = MappingProxyType(
+        {
+            "clustering_": "clustering_accuracy",
+            "w2_z": "w2",
+            **dict.fromkeys(["class_from_", "set_from_z", "z_from_s", "salience"], ""),
+        }
+    )
     metrics = ("w2",)
     headlines = ("class_from_s", "class_from_z", "set_from_z", "z_from_s")
     aims = MappingProxyType(
@@ -132,9 +138,9 @@ def _add_common(add: Any, codes: Codes, background: Codes) -> None:
         rows = np.concatenate([rng.permutation(target)[:n], rng.permutation(other)[:n]])
         return replace(probe_accuracy(rows, np.repeat([0, 1], n), rng), parts={})
 
-    def distance(rng: np.random.Generator, batch: int | None = None) -> Score:
+    def distance(rng: np.random.Generator, **options: Any) -> Score:
         target, other = drawn(rng)
-        return w2(target, other, rng, batch=batch or min(128, len(target) // 2, len(other)))
+        return w2(target, other, rng, **{"batch": min(128, len(target) // 2, len(other)), **options})
 
     meaning = "targets told from backgrounds by a draw of z; chance is wanted"
     add("set_from_z", "probe_accuracy", meaning, both)

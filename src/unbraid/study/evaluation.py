@@ -9,6 +9,7 @@ from numbers import Integral
 from pathlib import Path
 from typing import Any
 
+from unbraid import catalogue
 from unbraid.errors import UserError
 from unbraid.metrics.suite import DEFAULT
 from unbraid.problems.scores import check_metrics
@@ -51,6 +52,8 @@ class Evaluation:
                 raise UserError(f"the options of {label} must be a dictionary, {{}} for none, not {options!r}")
         check_metrics(given)
         measures = [str(folder / spec) if ".py:" in spec else spec for spec in self.measures]
+        for measure in measures:
+            catalogue.check_place(measure)
         plain = {
             "points": int(self.points),
             "bootstrap": int(self.bootstrap),
