@@ -34,7 +34,7 @@ def compare(
     known: dict[str, Any] = (
         {} if labels is None else {"factors": labels[:, None], "factor_names": ("class",), "label": "class"}
     )
-    return take_scores(replace(codes[0], background=codes[1], **known), {name: options for name in names})
+    return take_scores(replace(codes[0], background=codes[1], **known), dict.fromkeys(names, options))
 
 
 def world(leak: float = 0.0, shift: float = 0.0) -> tuple[Blocks, Blocks, NDArray[np.int64]]:

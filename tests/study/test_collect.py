@@ -46,6 +46,20 @@ def test_the_table_is_tidy_and_survives_both_formats(tmp_path: Path) -> None:
     assert pd.read_csv(csv)["value"].tolist() == pytest.approx(table["value"].tolist())
 
 
+def test_measures_have_columns_of_their_own_beside_metrics_quantities_and_arguments(tmp_path: Path) -> None:
+    synthetic(tmp_path, 4, 0)
+    for path in sorted(tmp_path.glob("*/evaluation.json"))[1:]:
+        found = json.loads(path.read_text())
+        found["measures"] = {"mig": 0.5, "elbo": 7, "seed": 8, "beta": 9, "seconds": {"train": 10}, "mine": 11}
+        path.write_text(json.dumps(found))
+    table = wide(collect(tmp_path))
+    own = ["measure.mig", "measure.elbo", "measure.seed", "beta", "measure.seconds.train", "mine"]
+    assert table.sort_values("run")[own].to_numpy().tolist()[1:] == [[0.5, 7, 8, 9, 10, 11]] * 3
+    assert table[own].isna().sum().tolist() == [1] * 6
+    assert sorted(table["mig"]) == [0, 1, 2, 3] and set(table["seconds.train"]) == {2} and set(table["seed"]) == {0, 1}
+    assert set(table["argument.beta"]) == {1.0, 4.0}
+
+
 def test_a_hundred_thousand_rows_in_seconds(tmp_path: Path) -> None:
     synthetic(tmp_path, 1000, 96)
     begin = time.process_time()

@@ -9,7 +9,8 @@ one column for each argument                of methods, data sets and samplers, 
                                             'argument.NAME' where another column or a metric has its name
 label                                       the run's name in tables, where its study gives it one
 metric, value, low, high, null              'mig'; parts as 'dci.completeness'; quantities of evaluation.json as
-                                            'elbo', 'total_correlation.sampled'; costs as 'seconds.train'
+                                            'elbo', 'total_correlation.sampled'; costs as 'seconds.train'; measures
+                                            by name, 'measure.NAME' where one of these has it already
 """
 
 from __future__ import annotations
@@ -64,6 +65,8 @@ def collect(out: str | Path) -> pd.DataFrame:
                 f"{name}/scores.json or its {LAST_FILE} is not what a study writes ({error}): {_cure(name, LAST_FILE)}"
             ) from error
     values = pd.DataFrame(rows, columns=["number", *LAST])
+    known = {*OWN, *values["metric"]}
+    values["metric"] = [name if (own := name.removeprefix("measure.")) in known else own for name in values["metric"]]
     table = pd.DataFrame(runs)
     taken = set(values["metric"]).difference(OWN)
     table = table.rename(columns={name: f"argument.{name}" for name in table.columns if name in taken})
@@ -152,8 +155,8 @@ def _values(scores: dict[str, Any], evaluation: dict[str, Any]) -> Iterator[tupl
             yield part, _number(value), None, None, None
     for name, value in evaluation.get("quantities", {}).items():
         yield name, _number(value), None, None, None
-    for name, value in _flat(evaluation.get("measures", {}), ""):
-        yield name.removeprefix("."), _number(value), None, None, None
+    for name, value in _flat(evaluation.get("measures", {}), "measure"):
+        yield name, _number(value), None, None, None
     for name, value in evaluation.get("seconds", {}).items():
         yield f"seconds.{name}", _number(value), None, None, None
 
