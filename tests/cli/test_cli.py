@@ -119,6 +119,8 @@ def test_as_many_images_are_encoded_as_asked_for(trained: Path, capsys: pytest.C
     assert encoded() == 200 and json.loads((trained / "scores.json").read_text())["mig"]["n"] == 200
     assert main(["report", str(trained), "--image", "3"]) == 0
     assert encoded() == 200
+    with np.load(trained / "pictures.npz") as pictures:
+        assert pictures["original_rows"][0] == 3
     assert main(["report", str(trained), "--points", "0"]) == 1
     assert "at least one image" in capsys.readouterr().err
     assert main([*RUN, "--beta", "2", "--steps", "20", "--out", str(trained.parent)]) == 0

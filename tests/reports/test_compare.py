@@ -77,9 +77,28 @@ def test_runs_on_other_images_are_drawn_again_or_named(runs: list[Run], monkeypa
     def fails(*_: object) -> None:
         raise UserError("the data are not here")
 
+    monkeypatch.setattr(compare, "_redrawn", lambda run, page, row: page.pictures)  # of another image
+    assert compare._on_one_image(runs)[1] == [f"On an image of its own: {runs[1].path.name}, {runs[2].path.name}."]
     monkeypatch.setattr(compare, "_redrawn", fails)
     pages, notes = compare._on_one_image(runs)
     assert notes == [f"On an image of its own: {runs[1].path.name}, {runs[2].path.name}."]
+
+
+def test_others_are_drawn_again_on_the_image_that_the_first_was_asked_for(
+    runs: list[Run], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As after `unbraid report RUN --image 5`; a run without a decoder has no image, wherever it stands."""
+    drawn, asked = {**runs[1].arrays("pictures.npz"), "original_rows": np.array([5, 1, 2])}, list[int]()
+    runs[1].write_arrays("pictures.npz", **drawn)
+    runs[0].write_arrays("pictures.npz", retrieval=np.zeros(1))
+
+    def redrawn(run: Run, page: object, row: int) -> dict[str, np.ndarray]:
+        asked.append(row)
+        return drawn
+
+    monkeypatch.setattr(compare, "_redrawn", redrawn)
+    assert compare._on_one_image(runs)[1] == ["All of the same image."]
+    assert asked == [5]
 
 
 @pytest.mark.parametrize(

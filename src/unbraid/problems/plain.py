@@ -41,7 +41,8 @@ class Plain(Problem):
         return True
 
     def pictures(self, trained: Trained, codes: Codes) -> Pictures:
-        """originals, reconstructions [n, c, h, w]; traversals_<block> [features, sweep, c, h, w]; retrieval_*"""
+        """originals, reconstructions [n, c, h, w] of the rows original_rows [n], the first of which is traversed:
+        traversals_<block> [features, sweep, c, h, w]; retrieval_*"""
         return draw(trained, codes) | neighbours(trained, codes)
 
     def sections(self, page: Page) -> list[Section]:
@@ -87,7 +88,8 @@ def draw(trained: Trained, codes: Codes) -> Pictures:
     reconstruction = method.decode(blocks)
     if reconstruction is None or trained.table.shape[1] == 1:  # vectors of features are no pictures
         return {}
-    pictures = {"originals": to_bytes(x), "reconstructions": to_bytes(reconstruction)}
+    pictures: Pictures = {"originals": to_bytes(x), "reconstructions": to_bytes(reconstruction)}
+    pictures["original_rows"] = trained.examples
     for block, code in blocks.items():
         units, swept = np.array(method.units.get(block, range(code.shape[1]))), []
         for unit in np.unique(units):

@@ -190,7 +190,7 @@ def _names(runs: Sequence[Run], differences: dict[str, list[str]]) -> list[str]:
 
 
 def _traversals(found: Compared) -> list[Section]:
-    pages, notes = _on_one_image([run for run in found.runs if (run.path / "pictures.npz").exists()])
+    pages, notes = _on_one_image(found.runs)
     parts: list[Part] = [Note(note) for note in notes]
     for name, run in zip(found.names, found.runs, strict=True):
         if (page := pages.get(run.path)) and (rows := strongest(page, STRONG)):
@@ -199,20 +199,23 @@ def _traversals(found: Compared) -> list[Section]:
 
 
 def _on_one_image(runs: Sequence[Run]) -> tuple[dict[Path, Page], list[str]]:
-    """What each run draws of the first run's image; its own image where the run or its data cannot be had."""
-    pages = {run.path: read_page(run) for run in runs}
-    if not runs:
-        return {}, []
-    first, own = pages[runs[0].path], list[str]()
-    for run in runs[1:]:
-        page = pages[run.path]
-        same = (run.plan.data, run.plan.data_arguments) == (runs[0].plan.data, runs[0].plan.data_arguments)
-        if _image(page) is not None and np.array_equal(_image(page), _image(first)):
+    """What each run that draws images makes of the first one's; of its own where the run or its data cannot be had."""
+    pages = {run.path: read_page(run) for run in runs if (run.path / "pictures.npz").exists()}
+    drawing = [run for run in runs if run.path in pages and _image(pages[run.path]) is not None]
+    own = list[str]()
+    for run in drawing[1:]:
+        first, page = pages[drawing[0].path], pages[run.path]
+        same = (run.plan.data, run.plan.data_arguments) == (drawing[0].plan.data, drawing[0].plan.data_arguments)
+        if np.array_equal(_image(page), _image(first)):
             continue
         try:
             if not same:
                 raise UserError("another data set")
-            pages[run.path] = replace(page, pictures=_redrawn(run, page, int(first.codes.rows[0])))
+            row = int(first.pictures.get("original_rows", first.codes.rows)[0])
+            again = replace(page, pictures=_redrawn(run, page, row))
+            if not np.array_equal(_image(again), _image(first)):
+                raise UserError("another image: an earlier version did not keep its row")
+            pages[run.path] = again
         except UserError:
             own.append(run.path.name)
     return pages, [f"On an image of its own: {', '.join(own)}."] if own else ["All of the same image."]
@@ -230,6 +233,8 @@ def _redrawn(run: Run, page: Page, row: int) -> dict[str, Any]:
 
     data = load_table(run)
     table = data.test or data
+    if not 0 <= row < len(table):
+        raise UserError(f"there is no image {row}")
     trained = Trained(load_method(run.path), table, table.background or data.background, np.array([row]), 0)
     with torch.no_grad():
         return draw(trained, page.codes)
