@@ -93,6 +93,8 @@ class Disentangler(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 samples and those of the next moment
             changed: number of factors in which the samples of a pair differ
         """
+        for name in [name for name in vars(self) if name[0] != "_" and name[-1] == "_"]:  # what was learnt before
+            delattr(self, name)
         entry = catalogue.method_entry(self.method)
         kind = entry.traits["batch_kind"]
         known = y if kind in ("Labelled", "Views", "Pairs") else None

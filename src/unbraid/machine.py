@@ -8,7 +8,8 @@ from __future__ import annotations
 import ctypes
 import os
 import sys
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 
@@ -51,6 +52,22 @@ def prepare_threads(threads: int | None) -> None:
     load = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
     quiet = load + (threads or cores()) <= cores() + 0.5
     os.environ["GOMP_SPINCOUNT"] = SPIN_WHEN_QUIET if quiet else SPIN_WHEN_BUSY
+
+
+@contextmanager
+def torch_threads(threads: int | None) -> Iterator[None]:
+    """Lets torch use this many threads, and afterwards as many as before; changes nothing unless a number is given."""
+    if threads is None:
+        yield
+        return
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(threads)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 def prepare_memory() -> None:

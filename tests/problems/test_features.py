@@ -11,7 +11,10 @@ import pytest
 
 import unbraid
 from unbraid.cli import main
-from unbraid.problems.features import LEAST
+from unbraid.codes import Block, Codes
+from unbraid.figures.parts import Folded, Table
+from unbraid.problems.contract import Page
+from unbraid.problems.features import LEAST, Features
 from unbraid.train.run import Run
 
 RNG = np.random.default_rng(0)
@@ -87,6 +90,19 @@ def test_the_report_shows_the_largest_effects(plain: Run) -> None:
     assert f"<td>{first['latent']}</td>" in section and f"{first['standardised']:+.2f}" in section
     assert section.count("<tr>") == 1 + len(found)
     assert "codes of 80" in page
+
+
+def test_a_block_shows_the_effects_of_its_own_latents() -> None:
+    """z0 is the first latent of z, and the slice whose first latent is z00."""
+    effect = {"z": 1.0, "z0": 2.0, "z1": 3.0}
+    blocks = {name: Block(np.zeros((4, 2 if name == "z" else 1))) for name in effect}
+    extra = {f"effects_{name}": np.full((blocks[name].width, 1, 4), size) for name, size in effect.items()}
+    codes = Codes(blocks, np.arange(4), np.zeros((4, 0)), (), features=("tall",), extra=extra)
+    (section,) = Features().sections(Page(codes, {}, {}, []))
+    first, _, folded = section.parts
+    assert isinstance(first, Table) and isinstance(folded, Folded)
+    assert [row[0] for row in first.rows] == ["z0", "z1"]
+    assert [[row[0] for row in part.rows] for part in folded.parts if isinstance(part, Table)] == [["z00"], ["z10"]]
 
 
 def test_a_run_on_images_has_neither(tmp_path: Path) -> None:

@@ -101,6 +101,15 @@ def test_markup_in_claims_is_text(tmp_path: Path) -> None:
     assert "0.1 to 0.2" in page and ">0.123<" in page and "2 minutes of one core" in page
 
 
+def test_pictures_of_claims_have_their_own_type(tmp_path: Path) -> None:
+    (tmp_path / "a.svg").write_text("<svg/>")
+    (tmp_path / "b.png").write_bytes(b"png")
+    record = {"title": "x", "about": "", "command": "", "seconds": 1.0, "claims": [], "tables": []}
+    (tmp_path / "x.json").write_text(json.dumps({**record, "pictures": [["one", "a.svg"], ["two", "b.png"]]}))
+    page = claims.report(tmp_path / "x.json").read_text()
+    assert "data:image/svg+xml;base64,PHN2Zy8+" in page and "data:image/png;base64,cG5n" in page
+
+
 def test_a_file_without_claims_is_refused_in_a_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "x.json").write_text("{}")
     assert main(["report", str(tmp_path / "x.json")]) == 1

@@ -272,6 +272,21 @@ def test_a_run_leaves_the_callers_random_numbers_alone(tmp_path: Path) -> None:
     assert torch.equal(before, torch.random.get_rng_state())
 
 
+def test_a_run_leaves_torchs_threads_as_they_were(tmp_path: Path) -> None:
+    before, seen = torch.get_num_threads(), list[int]()
+
+    def stop(step: int, terms: dict[str, float]) -> None:
+        seen.append(torch.get_num_threads())
+        raise RuntimeError("enough")
+
+    given: dict[str, Any] = {"steps": 1, "batch": 4, "show": False, "threads": before + 1}
+    fit(build(Scheduled), TABLE, out=str(tmp_path / "whole"), **given)
+    assert torch.get_num_threads() == before
+    with pytest.raises(RuntimeError, match="enough"):
+        fit(build(Scheduled), TABLE, out=str(tmp_path / "broken"), hooks=[stop], **given)
+    assert seen == [before + 1] and torch.get_num_threads() == before
+
+
 @pytest.mark.parametrize("field", ["loss", "weight"])
 def test_what_is_not_finite_stops_training_and_keeps_the_last_good_state(field: str, tmp_path: Path) -> None:
     class Breaking(Scheduled):

@@ -136,23 +136,36 @@ def test_tensorboard_has_the_terms_and_the_traversals(tmp_path: Path, monkeypatc
     assert (image.height, image.width) == (10 * 16, 9 * 16)
 
 
+class Writer:
+    closed = False
+
+    def add_scalar(self, *_: Any) -> None: ...
+
+    def close(self) -> None:
+        self.closed = True
+
+
+class Board(TensorBoard):
+    def __init__(self) -> None:
+        self.writer = Writer()
+
+    def on_begin(self, run: Run) -> None: ...
+
+
 def test_tensorboard_ends_well_where_a_network_was_given_as_a_module(tmp_path: Path) -> None:
-    class Writer:
-        closed = False
-
-        def add_scalar(self, *_: Any) -> None: ...
-
-        def close(self) -> None:
-            self.closed = True
-
-    class Board(TensorBoard):
-        def __init__(self) -> None:
-            self.writer = Writer()
-
-        def on_begin(self, run: Run) -> None: ...
-
     data, board = Squares(), Board()
     encoder = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(144, 6))
     method = unbraid.build("vae", data, width=2, latents=3, encoder=encoder)
     assert unbraid.fit(method, data, steps=1, batch=4, out=str(tmp_path), show=False, hooks=[board]).finished
+    assert board.writer.closed
+
+
+def test_what_was_written_for_tensorboard_is_kept_where_training_fails(tmp_path: Path) -> None:
+    def stop(step: int, terms: dict[str, float]) -> None:
+        raise RuntimeError("enough")
+
+    data, board = Squares(), Board()
+    method = unbraid.build("vae", data, width=2, latents=3)
+    with pytest.raises(RuntimeError, match="enough"):
+        unbraid.fit(method, data, steps=1, batch=4, out=str(tmp_path), show=False, hooks=[board, stop])
     assert board.writer.closed

@@ -80,7 +80,7 @@ def _run(
     if given["train_only"]:
         print(f"trained: {run.path}")
         return 0
-    with Stages(show=not given["quiet"]) as tell:
+    with machine.torch_threads(training.get("threads")), Stages(show=not given["quiet"]) as tell:
         complete(run, lambda: (method, table), given["points"], suite=True, metrics=metrics, tell=tell)
         page = unbraid.report(run, tell=tell)
     print_scores(run.scores(), run.path.name)

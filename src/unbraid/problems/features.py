@@ -63,16 +63,17 @@ class Features(Problem):
             "not hold what another seed would have learnt; signs and the order of latents mean nothing. Effects below "
             f"{LEAST} standard deviations are left out; effects.csv has all of them."
         )
-        first, *others = (_block_shown(name, table) for name in page.codes.blocks)
+        first, *others = (_block_shown(name, _effects(page.codes, name)) for name in page.codes.blocks)
         more = [Folded("the other blocks", others)] if others else []
         return [Section("What each latent moves", [first, note, *more], "Effects")]
 
 
-def _effects(codes: Codes) -> DataFrame | None:
-    """The table of effects that was kept; None without a decoder, or in the form of an earlier version."""
+def _effects(codes: Codes, *blocks: str) -> DataFrame | None:
+    """The effects that were kept, of all blocks unless some are named; None without a decoder, or in the form of an
+    earlier version."""
     from unbraid.effects import effect_table
 
-    kept = {name: codes.extra.get(f"effects_{name}") for name in codes.blocks}
+    kept = {name: codes.extra.get(f"effects_{name}") for name in blocks or codes.blocks}
     found = {name: array for name, array in kept.items() if array is not None and array.shape[-1] == 4}
     return effect_table(found, codes.features) if found else None
 
@@ -86,9 +87,11 @@ def _units(codes: Codes) -> str:
     )
 
 
-def _block_shown(block: str, table: DataFrame) -> Part:
+def _block_shown(block: str, table: DataFrame | None) -> Part:
+    if table is None:
+        return Note(f"No effects of {block} were kept.")
     rows: list[list[str | Cell]] = []
-    moving = table[(table["standardised"].abs() >= LEAST) & (table["latent"].str.fullmatch(rf"{block}\d+"))]
+    moving = table[table["standardised"].abs() >= LEAST]
     for latent in moving.groupby("latent")["standardised"].apply(lambda sizes: -sizes.abs().max()).sort_values().index:
         for line in moving[moving["latent"] == latent].head(SHOWN).itertuples():
             change, interval = Cell(f"{line.effect:+.3g}", bold=True), f"{line.low:.3g} to {line.high:.3g}"

@@ -15,7 +15,7 @@ from unbraid.reports.study import spoken
 from unbraid.study.claims import VERDICTS
 from unbraid.train.run import write
 
-TYPES = {".png": "png", ".webp": "webp", ".jpg": "jpeg", ".jpeg": "jpeg"}
+TYPES = {".png": "png", ".webp": "webp", ".jpg": "jpeg", ".jpeg": "jpeg", ".gif": "gif", ".svg": "svg+xml"}
 
 
 def report(record: Path, out: Path | None = None) -> Path:

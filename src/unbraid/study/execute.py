@@ -11,7 +11,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from unbraid import catalogue
+from unbraid import catalogue, machine
 from unbraid.errors import UserError, of_the_disk
 from unbraid.study.plan import Job
 from unbraid.study.store import Store, open_store
@@ -81,7 +81,8 @@ def work(given: dict[str, Any], tell: Tell) -> dict[str, Any]:
     try:
         if not _may_begin(job, store):
             return {"status": "busy"}
-        with store.workspace(job.name, *([job.plan.start_from] if job.plan.start_from else [])) as folder:
+        others = [job.plan.start_from] if job.plan.start_from else []
+        with machine.torch_threads(given["threads"]), store.workspace(job.name, *others) as folder:
             _perform(job, folder, given["device"], given["threads"], tell)
     except Busy:
         return {"status": "busy"}

@@ -7,7 +7,7 @@ import json
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
+from contextlib import ExitStack, nullcontext
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -91,24 +91,25 @@ def fit(
     )
     run = _created(out, plan, method, data)
     machine.prepare_memory()
-    if threads:
-        torch.set_num_threads(threads)
     method.to(where)
     called = [as_hook(hook) for hook in hooks]
-    with run.lock():
+    with machine.torch_threads(threads), ExitStack() as ending:
         for hook in called:
-            hook.on_begin(run)
-        if run.finished:
-            load_weights(method, run.path)
-        elif method.solved:
-            _solve(method, data, run)
-        else:
-            networks = compiled(method) if compile else nullcontext()
-            with torch.random.fork_rng(), Progress(run.path.name, steps, show) as progress, networks:
-                _train(method, draw, run, plan, save_every, [progress, *called])
-    method.eval()
-    for hook in called:
-        hook.on_end(run)
+            ending.callback(hook.on_close)
+        with run.lock():
+            for hook in called:
+                hook.on_begin(run)
+            if run.finished:
+                load_weights(method, run.path)
+            elif method.solved:
+                _solve(method, data, run)
+            else:
+                networks = compiled(method) if compile else nullcontext()
+                with torch.random.fork_rng(), Progress(run.path.name, steps, show) as progress, networks:
+                    _train(method, draw, run, plan, save_every, [progress, *called])
+        method.eval()
+        for hook in called:
+            hook.on_end(run)
     return run
 
 

@@ -36,6 +36,9 @@ class Hook:
     def on_end(self, run: Run) -> None:
         """Called when the trained weights are on disk."""
 
+    def on_close(self) -> None:
+        """Called last, also where training was stopped or has failed."""
+
 
 class Watcher(Hook):
     """A plain function of step and terms as a hook."""
@@ -61,7 +64,7 @@ class TensorBoard(Hook):
         folder: each run has a folder of its own name in it
     """
 
-    writer: Any
+    writer: Any = None
 
     def __init__(self, folder: Path | str) -> None:
         try:
@@ -84,7 +87,10 @@ class TensorBoard(Hook):
             rows, stops, channels, height, width = drawn.shape
             sheet = drawn.permute(2, 0, 3, 1, 4).reshape(channels, rows * height, stops * width)
             self.writer.add_image(f"traversals of {block}", sheet, run.plan.steps)
-        self.writer.close()
+
+    def on_close(self) -> None:
+        if self.writer is not None:
+            self.writer.close()
 
 
 @torch.no_grad()
