@@ -178,7 +178,7 @@ def test_a_fitted_estimator_is_pickled_and_a_run_is_kept_where_asked(tmp_path: P
 
 def test_nothing_of_an_earlier_fit_remains(tmp_path: Path) -> None:
     frame = pd.DataFrame(FEATURES, columns=list("abcde"))
-    estimator = Disentangler("supcon", out=str(tmp_path), **QUICK).fit(frame, np.arange(60) % 3)
+    estimator = Disentangler("cnn", out=str(tmp_path), **QUICK).fit(frame, np.arange(60) % 3)
     assert {"classes_", "run_", "feature_names_in_", "n_features_in_"} <= vars(estimator).keys()
     estimator.set_params(method="beta_vae", out=None).fit(IMAGES)
     assert {name for name in vars(estimator) if name.endswith("_")} == {"model_", "layout_"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import tomllib
 from pathlib import Path
@@ -36,3 +37,26 @@ def test_workflows_call_targets_that_exist() -> None:
 def test_benchmarks_that_make_runs_exist() -> None:
     (names,) = re.findall(r"for script in (.+?);", (ROOT / "Makefile").read_text())
     assert {name for name in names.split() if not (ROOT / "benchmarks" / f"{name}.py").exists()} == set()
+
+
+def without_encoding(source: str) -> list[int]:
+    """The lines of calls that read or write text in whatever encoding the machine prefers."""
+    found = []
+    for node in ast.walk(ast.parse(source)):
+        if not isinstance(node, ast.Call):
+            continue
+        called = ast.unparse(node.func).rpartition(".")[2]
+        words = {keyword.arg for keyword in node.keywords}
+        text = any(re.fullmatch(r"'[rwxat+]+'", ast.unparse(argument)) for argument in node.args)
+        opens = called in ("open", "fdopen") and (text or "newline" in words or not (node.args or words))
+        if (opens or called in ("read_text", "write_text")) and "encoding" not in words:
+            found.append(node.lineno)
+    return found
+
+
+def test_text_is_read_and_written_as_utf_8() -> None:
+    lines = ["p.read_text()", "p.write_text(x)", "p.open()", "open(p, 'w')", "os.fdopen(1, 'w')", "p.open(newline='')"]
+    lines += ["p.read_text(encoding='utf-8')", "p.open('rb')", "archive.open(name)", "open(p, 'a', encoding='utf-8')"]
+    assert without_encoding("\n".join(lines)) == [1, 2, 3, 4, 5, 6]
+    found = {path: without_encoding(path.read_text(encoding="utf-8")) for path in (ROOT / "src").rglob("*.py")}
+    assert {path: lines for path, lines in found.items() if lines} == {}

@@ -216,14 +216,14 @@ def sampling(kind: str) -> tuple[Argument, ...]:
 
 def signature(file: str, function: str) -> tuple[Argument, ...]:
     """The keyword arguments of a function in a file of the package."""
-    for node in ast.parse((HERE / file).read_text()).body:
+    for node in ast.parse((HERE / file).read_text(encoding="utf-8")).body:
         if isinstance(node, ast.FunctionDef) and node.name == function:
             return arguments_in_source(node, ast.get_docstring(node) or "")
     raise LookupError(f"{file} has no function {function}")
 
 
 def _read(folder: str, path: Path) -> Entry | None:
-    tree = ast.parse(path.read_text())
+    tree = ast.parse(path.read_text(encoding="utf-8"))
     for node in tree.body:
         if not isinstance(node, ast.ClassDef | ast.FunctionDef):
             continue

@@ -33,7 +33,7 @@ def memory() -> int:
         found.append(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
     for path in CONTAINER_LIMITS:
         with suppress(OSError, ValueError):  # not in a container, or 'max'
-            found.append(int(Path(path).read_text()))
+            found.append(int(Path(path).read_text(encoding="utf-8")))
     return min((size for size in found if size > 0), default=0)
 
 

@@ -93,13 +93,13 @@ def page(content: Record) -> str:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     def joined(names: Sequence[str]) -> str:
-        return "\n".join((STATIC / f"{name}.js").read_text() for name in names)
+        return "\n".join((STATIC / f"{name}.js").read_text(encoding="utf-8") for name in names)
 
     environment = Environment(loader=FileSystemLoader(STATIC), autoescape=True, undefined=StrictUndefined)
     numbers = json.dumps(content, allow_nan=False, separators=(",", ":"))
     return environment.get_template("explorer.html").render(
         title=content["title"],
-        style=(STATIC / "explorer.css").read_text(),
+        style=(STATIC / "explorer.css").read_text(encoding="utf-8"),
         content=numbers.replace("<", "\\u003c"),  # so that no name can end the element or open a comment
         worker=joined(WORKER),
         scripts=joined(SCRIPTS),

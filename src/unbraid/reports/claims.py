@@ -51,7 +51,7 @@ def report(record: Path, out: Path | None = None) -> Path:
 
 def _read(record: Path) -> dict[str, Any]:
     try:
-        told = json.loads(record.read_text())
+        told = json.loads(record.read_text(encoding="utf-8"))
     except FileNotFoundError as error:
         raise UserError(f"there is no file {record}") from error
     except (OSError, ValueError) as error:

@@ -46,4 +46,4 @@ def _environment() -> Environment:
 
 
 def _static(name: str) -> Markup:
-    return Markup((HERE / "static" / name).read_text())
+    return Markup((HERE / "static" / name).read_text(encoding="utf-8"))

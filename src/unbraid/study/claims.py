@@ -71,7 +71,7 @@ def publish(record: Record, folder: Path, name: str, begun: Sequence[str] = ()) 
     write(folder / f"{name}.json", (json.dumps(_finite(plain), indent=2) + "\n").encode())
     write(folder / f"{name}.md", _page(record, begun).encode())
     index = folder / "README.md"
-    if not index.exists() or index.read_text().startswith(INDEX):  # somebody else's is left alone
+    if not index.exists() or index.read_text(encoding="utf-8").startswith(INDEX):  # somebody else's is left alone
         write(index, _index(folder).encode())
 
 
@@ -79,7 +79,7 @@ def _index(folder: Path) -> str:
     rows = []
     for path in sorted(folder.glob("*.json")):
         try:
-            told = json.loads(path.read_text())
+            told = json.loads(path.read_text(encoding="utf-8"))
         except ValueError:
             continue
         if not isinstance(told, dict) or not {"title", "claims", "command", "seconds"} <= told.keys():

@@ -218,7 +218,7 @@ def commits(found: Sequence[Result]) -> list[str]:
 
 def read_notes(path: Path) -> dict[str, str]:
     """The text under each heading '## name' of a file, in one line; '' has the paragraphs before the first heading."""
-    text = path.read_text() if path.exists() else ""
+    text = path.read_text(encoding="utf-8") if path.exists() else ""
     about, *parts = re.split(r"^## +(.+)$", text, flags=re.MULTILINE)
     paragraphs = "\n\n".join(" ".join(part.split()) for part in re.split(r"\n\s*\n", about.strip()))
     notes = {name.strip(): " ".join(part.split()) for name, part in zip(parts[::2], parts[1::2], strict=True)}

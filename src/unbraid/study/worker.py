@@ -21,7 +21,8 @@ def function_of(target: str) -> Callable[[dict[str, Any], Callable[[int, float],
 
 
 def main(target: str) -> int:
-    out = os.fdopen(os.dup(1), "w", buffering=1)  # a library that prints must not end up among the messages
+    # a library that prints must not end up among the messages
+    out = os.fdopen(os.dup(1), "w", buffering=1, encoding="utf-8")
     os.dup2(2, 1)
 
     def say(message: dict[str, Any]) -> None:

@@ -54,7 +54,7 @@ def read(path: Path) -> list[dict[str, float]]:
     if not path.exists():
         return []
     try:
-        with path.open(newline="") as file:
+        with path.open(newline="", encoding="utf-8") as file:
             rows = [{name: float(value) for name, value in row.items() if value} for row in csv.DictReader(file)]
     except (ValueError, TypeError, csv.Error) as error:
         raise UserError(f"{path} is damaged ({' '.join(str(error).split())}): remove it") from error

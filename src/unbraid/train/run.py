@@ -173,7 +173,7 @@ class Run:
     def lock(self) -> Iterator[None]:
         """Only one process works on a run; the system lets go of the lock when the process ends, however it ends."""
         try:
-            file = open(self.path / "lock", "a", opener=_itself)  # noqa: SIM115
+            file = open(self.path / "lock", "ab", opener=_itself)  # noqa: SIM115
         except OSError as error:
             raise UserError(f"cannot write to {self.path}: {error.strerror}") from error
         with file:
@@ -205,7 +205,7 @@ class Run:
 
     def _json(self, name: str) -> Any:
         try:
-            found = json.loads((self.path / name).read_text())
+            found = json.loads((self.path / name).read_text(encoding="utf-8"))
             if not isinstance(found, dict):
                 raise ValueError(f"it holds {found!r:.20}")
             return found

@@ -78,7 +78,7 @@ def read_full(path: Path) -> list[Row]:
     pictures = next((path.parent / name for name in PICTURES if (path.parent / name).is_dir()), None)
     if pictures is None:
         raise UserError(f"{path.parent / PICTURES[0]} does not exist; expected the folder of the full release's images")
-    with reading(path, f"a csv file with {', '.join(COLUMNS)}"), path.open(newline="") as file:
+    with reading(path, f"a csv file with {', '.join(COLUMNS)}"), path.open(newline="", encoding="utf-8") as file:
         lines = list(csv.reader(file))
     first = 1 if lines and lines[0][:1] == [COLUMNS[0]] else 0
     return [_row(path, number, line, pictures) for number, line in enumerate(lines[first:], first + 1)]

@@ -50,7 +50,7 @@ def list_cars(folder: Path, count: int) -> list[Path]:
     """The cars' files in their order."""
     if (folder / LIST).exists():
         with reading(folder / LIST, "the names of the cars, one per line"):
-            names = (folder / LIST).read_text().split()
+            names = (folder / LIST).read_text(encoding="utf-8").split()
     else:
         names = sorted(file.stem for file in folder.glob("car_*_mesh.mat"))
         if not names:

@@ -108,7 +108,7 @@ def prefix_of(archive: Archive, names: list[str]) -> str:
 def read_attributes(path: Path, count: int) -> tuple[list[str], NDArray[np.uint8]]:
     """File names and attributes [n, 40] as 0 and 1."""
     with reading(path, "a list of attributes"):
-        lines = path.read_text().splitlines()
+        lines = path.read_text(encoding="utf-8").splitlines()
     if path.suffix == ".csv":
         head, rows = lines[:1], [line.split(",") for line in lines[1:]]
         columns = head[0].split(",")[1:] if head else []
@@ -129,7 +129,7 @@ def read_attributes(path: Path, count: int) -> tuple[list[str], NDArray[np.uint8
 def read_partition(path: Path, names: list[str]) -> NDArray[np.int64]:
     """0 train, 1 valid, 2 test for each image, [n]."""
     with reading(path, "a list of images with 0, 1 or 2"):
-        lines = path.read_text().splitlines()
+        lines = path.read_text(encoding="utf-8").splitlines()
     rows = [line.split(",") for line in lines[1:]] if path.suffix == ".csv" else [line.split() for line in lines]
     found = {row[0]: row[1] for row in rows if len(row) == 2}
     wrong = next((name for name in names if found.get(name) not in ("0", "1", "2")), None)
