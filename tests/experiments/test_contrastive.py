@@ -214,7 +214,7 @@ def test_one_seed_and_scores_that_are_missing_decide_nothing() -> None:
 
 def test_the_plan_has_the_seeds_that_the_page_speaks_of() -> None:
     count = Counter((job.label, set_of(job)) for job in plan() if "over steps" not in job.label)
-    assert len(plan()) == 281
+    assert len(plan()) == 291
     for label in (*MAIN, SAMPLES):
         assert [count[label, data] for data in GRASS] == [16, 10]
     assert {count[label, "photographs"] for label in ("Eq. 8", SAMPLES, "Eq. 7", "RbVAE", "sRbVAE")} == {5}
