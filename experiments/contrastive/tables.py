@@ -112,8 +112,8 @@ def variants(r: Results) -> Table:
         "Two encoders, 16 common and 8 salient latents and the grass as it is, unless said. 8/4: the paper says 16 and "
         "8 in words and 8 and 4 in symbols. Convolutions: the paper's network, one encoder. Smooth grass: enlarged "
         "four times. Digits alone: codes of digits without grass, by the leading principal components or by a VAE with "
-        "8 latents, which are what clusters can reach. Grass from z: by a linear probe; from [z, 0]: correlation of what "
-        "is decoded with the true patch."
+        "8 latents, which are what clusters can reach. Grass from z: by a linear probe; from [z, 0]: "
+        "correlation of what is decoded with the true patch."
     )
     return Table("Sizes, encoders and texture, L-MNIST", ["loss", *COLUMNS], rows, note)
 
