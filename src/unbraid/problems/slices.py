@@ -66,8 +66,8 @@ class Slices(Problem):
         def both(whole: str, options: dict[str, Any]) -> tuple[Score, Score]:
             key = f"{whole} {sorted(options.items())}"
             if key not in taken:
-                given = {"names": names, "jobs": jobs, **options}
-                taken[key] = compare_slices(codes.means(), whole, values, names, seed=seed, options=given)
+                given = (codes.means(), whole, values, names)
+                taken[key] = compare_slices(*given, seed=seed, jobs=jobs, options=options)
             return taken[key]
 
         found = {}
@@ -96,19 +96,24 @@ def compare_slices(
     names: Sequence[str],
     *,
     seed: int = 0,
-    options: Mapping[str, Any],
+    train: int | None = None,
+    jobs: int = 0,
+    options: Mapping[str, Any] | None = None,
 ) -> tuple[Score, Score]:
     """The probes of one block and its slices, and how far slices are copies; the factors are the tasks.
 
     Args:
         seed: of whatever is drawn
-        options: of the table of probes
+        train: how many leading rows train the probes, the others test; None draws two thirds
+        jobs: threads; 0 uses every core
+        options: others of the table of probes, or in place of these
     """
     parts = slices_of(blocks)[whole]
     rng = np.random.default_rng((seed, *whole.encode()))
     code = {name: blocks[name] for name in (whole, *parts)}
+    given: dict[str, Any] = {"pair": parts, "names": names, "train": train, "jobs": jobs}
     try:
-        probes = probe_table(code, factors, rng, **{"pair": parts, **options})
+        probes = probe_table(code, factors, rng, **{**given, **(options or {})})
         copies = degenerate(code, probes, rng)
     except (UserError, ValueError) as error:  # too few rows, or tasks without classes
         probes = copies = Score(float("nan"), warnings=(f"slices of {whole}: {error}",))
