@@ -44,6 +44,23 @@ def require_memory(size: int, what: str, advice: str) -> None:
         )
 
 
+def seed_torch(seed: int) -> None:
+    """As torch.manual_seed, which for one processor loads torch's compiler and takes longer than a small step."""
+    import torch
+
+    if _has_accelerator():
+        torch.manual_seed(seed)
+    else:
+        torch.default_generator.manual_seed(seed)
+
+
+@cache
+def _has_accelerator() -> bool:
+    import torch
+
+    return torch.accelerator.is_available()
+
+
 def prepare_threads(threads: int | None) -> None:
     """Chooses how OpenMP's threads wait. Takes effect only before torch is imported."""
     if "torch" in sys.modules or {"GOMP_SPINCOUNT", "OMP_WAIT_POLICY"} & os.environ.keys():
