@@ -3,7 +3,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -106,16 +106,11 @@ def shared_data(shared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 @pytest.fixture(scope="module")
 def studies_in_this_process() -> Iterator[None]:
     """A study starts no workers, each of which imports torch; tests/study tries those."""
-    from unbraid.study.execute import work
-
-    def run_all(tasks: Sequence[dict[str, Any]], *, view: Any, **_: Any) -> None:
-        for task in tasks:
-            view.started(task["name"], task["steps"])
-            view.ended(task["name"], **work(task, lambda step, loss: None))
+    from tests.study.toys import run_here
 
     with pytest.MonkeyPatch.context() as patch:
         for module in ("local", "estimate"):
-            patch.setattr(f"unbraid.study.{module}.run_all", run_all)
+            patch.setattr(f"unbraid.study.{module}.run_all", run_here)
         yield
 
 
