@@ -12,6 +12,7 @@ from unbraid.study.verdicts import SECOND_LOOK, SHARE, Margin, by_a_share, claim
 
 from .figures import draw
 from .tables import GRASS, PAPER, score, tables
+from .why import seen
 
 LOSSES = ("Eq. 8", "Eq. 7", "cVAE", "sRbVAE")
 APART = 20.0  # points by which the digit is clearer in s than in z
@@ -30,7 +31,7 @@ def record(found: Found) -> Record:
         command=found.command,
         seconds=found.seconds,
         claims=claims(found.results, found.notes),
-        tables=tables(found.results),
+        tables=[*tables(found.results), seen(int(np.nanmax(found.results.values("clustering_s", "n"))))],
         pictures=draw(found.results, found.pictures),
     )
 

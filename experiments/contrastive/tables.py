@@ -112,7 +112,8 @@ def variants(r: Results) -> Table:
         "Two encoders, 16 common and 8 salient latents and the grass as it is, unless said. 8/4: the paper says 16 and "
         "8 in words and 8 and 4 in symbols. Convolutions: the paper's network, one encoder. Smooth grass: enlarged "
         "four times. Digits alone: codes of digits without grass, by the leading principal components or by a VAE with "
-        "8 latents, which are what clusters can reach."
+        "8 latents, which are what clusters can reach. Grass from z: by a linear probe; from [z, 0]: "
+        "correlation of what is decoded with the true patch."
     )
     return Table("Sizes, encoders and texture, L-MNIST", ["loss", *COLUMNS], rows, note)
 
@@ -130,12 +131,14 @@ def curve(r: Results) -> Table:
     return Table("Over the length of training, L-MNIST", ["loss", "block", "steps: accuracy"], rows, note)
 
 
-COLUMNS = ["s acc %", "z acc %", "digit from sampled s", "from sampled z", "W2", "floor", "trace"]
+COLUMNS = ["s acc %", "z acc %", "digit from sampled s", "from sampled z"]
+COLUMNS += ["grass from z", "grass from [z, 0]", "W2", "floor", "trace"]
 
 
 def _row(r: Results, name: str, label: str) -> list[Any]:
     scores = [score(r, label, "linear", f"clustering_{block}") * 100 for block in ("s", "z")]
     scores += [score(r, label, "linear", f"class_from_{block}_sampled") for block in ("s", "z")]
+    scores += [score(r, label, "linear", "truth", f"grass_from_{code}") for code in ("z", "[z,0]")]
     scores += [score(r, label, "linear", "w2_z", *path) for path in ((), ("parts", "floor"), ("parts", "trace"))]
     return [name, *map(_cell, scores)]
 

@@ -17,6 +17,7 @@ from experiments.contrastive import measures
 from experiments.contrastive.claims import claims
 from experiments.contrastive.study import study
 from experiments.contrastive.tables import GRASS, MAIN, PAPER, tables
+from experiments.contrastive.why import seen
 
 from unbraid.study.claims import Claim
 from unbraid.study.plan import Job
@@ -214,12 +215,13 @@ def test_one_seed_and_scores_that_are_missing_decide_nothing() -> None:
 
 def test_the_plan_has_the_seeds_that_the_page_speaks_of() -> None:
     count = Counter((job.label, set_of(job)) for job in plan() if "over steps" not in job.label)
-    assert len(plan()) == 281
+    assert len(plan()) == 283
     for label in (*MAIN, SAMPLES):
         assert [count[label, data] for data in GRASS] == [16, 10]
     assert {count[label, "photographs"] for label in ("Eq. 8", SAMPLES, "Eq. 7", "RbVAE", "sRbVAE")} == {5}
     assert {count[f"{m}, 8/4", "linear"] for m in ("Eq. 7", "Eq. 8", "cVAE", SAMPLES)} == {5}
-    assert {count[f"{m}, {kind}", "linear"] for m in MAIN for kind in ("one encoder", "convolutions")} == {3}
+    assert {count[f"{m}, one encoder", "linear"] for m in MAIN} == {3}
+    assert {count[f"{m}, convolutions", "linear"] for m in MAIN} == {1}
     assert [count["cPCA", data] for data in GRASS] == [1, 1]
     assert {job.plan.decay for job in plan() if job.plan.method != "cpca"} == {0.3}
 
@@ -232,6 +234,13 @@ def test_what_is_measured_against_the_truth() -> None:
     image = rng.random((6, 50))
     assert measures.correlation(3 * image + 2, image) == pytest.approx(1)
     assert measures.correlation(-image, image) == pytest.approx(-1)
+
+
+def test_darker_grass_hides_the_digit(shared_data: Path) -> None:
+    shown, right = np.array([row[1:] for row in seen(150).rows], float).T
+    assert shown[0] == 100 and shown[1] == pytest.approx(85, abs=2)  # of our photograph
+    assert np.all(np.diff(shown) < 0)
+    assert right[1] > right[0] - 15 and right[2] < 0.7 * right[1]
 
 
 @pytest.mark.slow
