@@ -84,10 +84,7 @@ def test_a_swap_model_may_do_without_classes() -> None:
     [
         ("import unbraid", ["torch", "numpy", "matplotlib", "ray", "sklearn"]),
         ("from unbraid.cli import main; main(['list', 'methods'])", ["torch", "matplotlib", "sklearn"]),
-        (
-            "import unbraid; unbraid.fit; unbraid.build('vae', unbraid.from_arrays([[0.0] * 4] * 8), net='dense')",
-            ["matplotlib", "ray", "torch._inductor", "torch._dynamo"],
-        ),
+        ("import unbraid; unbraid.fit", ["matplotlib", "ray", "torch._inductor"]),
         ("import unbraid.evaluate", ["torch", "matplotlib"]),
         ("import unbraid; unbraid.score_arrays", ["torch", "matplotlib", "sklearn", "scipy"]),
     ],

@@ -45,7 +45,7 @@ def require_memory(size: int, what: str, advice: str) -> None:
 
 
 def seed_torch(seed: int) -> None:
-    """As torch.manual_seed, which for one processor loads torch's compiler and takes longer than a small step."""
+    """As torch.manual_seed, which keeps the stack for each kind of device that is not here, half a millisecond."""
     import torch
 
     if _has_accelerator():
