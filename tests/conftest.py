@@ -74,7 +74,7 @@ def seeds_without_a_search() -> Iterator[None]:
     """torch.manual_seed keeps the stack for each kind of device that is not here: a third of a small test."""
     with pytest.MonkeyPatch.context() as patch:
         if not torch.accelerator.is_available():
-            patch.setattr(torch, "manual_seed", torch.default_generator.manual_seed)
+            patch.setattr(torch, "manual_seed", lambda seed: torch.default_generator.manual_seed(int(seed)))
         yield
 
 

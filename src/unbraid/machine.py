@@ -51,7 +51,7 @@ def seed_torch(seed: int) -> None:
     if _has_accelerator():
         torch.manual_seed(seed)
     else:
-        torch.default_generator.manual_seed(seed)
+        torch.default_generator.manual_seed(int(seed))
 
 
 @cache
