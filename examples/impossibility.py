@@ -46,10 +46,9 @@ def table(marginal: Marginal, rows: int) -> dict[str, tuple[float, float, float]
     z, f, factors = codes(marginal, rows)
     found = {}
     for name in METRICS:
-        options = {name: OPTIONS[name]} if name in OPTIONS else None
-        of_z, of_f = (score(c, factors, metrics=[name], options=options, bootstrap=0)[name] for c in (z, f))
+        asked: dict[str, Any] = {"metrics": [name], "options": {name: OPTIONS[name]} if name in OPTIONS else None}
         shuffled = np.random.default_rng(0).permutation(f)
-        chance = score(shuffled, factors, metrics=[name], options=options, bootstrap=0)[name]
+        of_z, of_f, chance = (score(c, factors, **asked, bootstrap=0, chance=False)[name] for c in (z, f, shuffled))
         found[name] = (of_z.value, of_f.value, chance.value)
     return found
 

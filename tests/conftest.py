@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 import torch
 
+from unbraid import machine
+
 torch.set_num_threads(1)
 for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):  # of what tests start: each core has tests of its own to do
     os.environ.setdefault(name, "1")
@@ -18,6 +20,12 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--slow", action="store_true", help="also run the tests that train or measure for long")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """One more than there are cores: some tests wait for a browser or for processes."""
+    return machine.cores() + 1
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -45,6 +53,31 @@ def fewest_steps_for_pictures() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(autouse=True, scope="session")
+def each_core_has_tests_of_its_own() -> Iterator[None]:
+    """Metrics use one thread where none are asked for: two of each process of tests would wait for each other."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("unbraid.metrics.fitting.available_cores", lambda: 1)
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def no_waiting_for_the_disk() -> Iterator[None]:
+    """No test of this process takes the power away; that files are synchronised is seen in the calls."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", lambda file: None)
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def seeds_without_a_search() -> Iterator[None]:
+    """torch.manual_seed keeps the stack for each kind of device that is not here: a third of a small test."""
+    with pytest.MonkeyPatch.context() as patch:
+        if not torch.accelerator.is_available():
+            patch.setattr(torch, "manual_seed", lambda seed: torch.default_generator.manual_seed(int(seed)))
+        yield
+
+
 @pytest.fixture(autouse=True)
 def same_weights_each_time() -> None:
     torch.manual_seed(0)
@@ -68,6 +101,17 @@ def shared_data(shared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         (root / path.name).symlink_to(path)
     monkeypatch.setenv("UNBRAID_DATA", str(root))
     return root
+
+
+@pytest.fixture(scope="module")
+def studies_in_this_process() -> Iterator[None]:
+    """A study starts no workers, each of which imports torch; tests/study tries those."""
+    from tests.study.toys import run_here
+
+    with pytest.MonkeyPatch.context() as patch:
+        for module in ("local", "estimate"):
+            patch.setattr(f"unbraid.study.{module}.run_all", run_here)
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -68,7 +68,7 @@ def commands() -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(tmp_path_factory: pytest.TempPathFactory, studies_in_this_process: None) -> Path:
     """Data, runs and a study under the names that the guides use."""
     place = tmp_path_factory.mktemp("guides")
     rng = np.random.default_rng(0)
@@ -102,7 +102,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         assert main(["run", method, *QUICK, "--width", "4", "--out", str(place / "runs")]) == 0
     own = [str(place / "mine.py:MyMethod"), "--data", str(place / "mine.py:MyTable")]
     assert main(["run", *own, *QUICK[2:], "--out", str(place / "runs")]) == 0
-    assert main(["study", str(place / "study.py"), "--out", str(place / "DIR"), "--workers", "1"]) == 0
+    assert main(["study", str(place / "study.py"), "--out", str(place / "DIR")]) == 0
     run = str(next((place / "runs").glob("vae-*")))
     assert main(["encode", run, str(place / "cells.npz"), "--out", str(place / "codes.csv")]) == 0
     return place
@@ -130,8 +130,6 @@ def adapted(command: str, folder: Path) -> list[str]:
         factors = {"dsprites", "shapes3d"} & {*words} or words[1] == "mine.py:MyMethod"
         words += ["--steps", "2", "--quiet", *(["--metrics", "mig", "--points", "300"] if factors else [])]
         words += [] if words[1] == "mine.py:MyMethod" else ["--width", "4"]
-    if words[0] == "study" and "--workers" not in words:
-        words += ["--workers", "1"]  # each imports torch
     if words[0] in ("encode", "decode"):
         words.append("--overwrite")
     if words[0] == "explore" and "--no-open" not in words:

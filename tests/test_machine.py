@@ -3,7 +3,9 @@ from __future__ import annotations
 import os
 import sys
 
+import numpy as np
 import pytest
+import torch
 
 from unbraid import machine
 from unbraid.errors import UserError
@@ -41,3 +43,19 @@ def test_settings_are_harmless_elsewhere(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.delenv("GOMP_SPINCOUNT")
     machine.prepare_threads(1)
     assert os.environ["GOMP_SPINCOUNT"] == machine.SPIN_WHEN_QUIET
+
+
+@pytest.mark.parametrize("seed", [0, np.int64(7), 2**64 - 1])
+def test_torch_draws_the_same_as_after_its_own_seeding(seed: int) -> None:
+    torch.random.manual_seed(seed)
+    expected = torch.randn(5)
+    machine.seed_torch(seed)
+    assert torch.equal(torch.randn(5), expected)
+
+
+def test_generators_of_other_devices_are_seeded_where_there_are_some(monkeypatch: pytest.MonkeyPatch) -> None:
+    seeds: list[int] = []
+    monkeypatch.setattr(machine, "_has_accelerator", lambda: True)
+    monkeypatch.setattr(torch, "manual_seed", seeds.append)
+    machine.seed_torch(3)
+    assert seeds == [3]

@@ -21,7 +21,7 @@ EXPECTED = {"your_own": (9, 0), "cases_and_controls": (2, 1)}  # at least so man
 
 
 @pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, studies_in_this_process: None) -> Path:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "110")
     return tmp_path

@@ -31,6 +31,7 @@ from unbraid.data.features import Scaling
 from unbraid.data.samples import SampleError, Samples, as_given, expect, read, to_array
 from unbraid.effects import effect_table, effects
 from unbraid.errors import UserError, unknown
+from unbraid.machine import seed_torch
 from unbraid.maths import gaussian
 from unbraid.methods.contract import Method
 from unbraid.metrics.model.quantities import image_nll, likelihood_of
@@ -187,7 +188,7 @@ class Model:
             return -(nll + kl)
 
         with torch.random.fork_rng():
-            torch.manual_seed(seed)
+            seed_torch(seed)
             found = _joined(self._each(samples, bound)).astype(np.float64)
         if isinstance(self.scaling, Scaling) and likelihood == "gaussian":
             return found - self.scaling.log_volume

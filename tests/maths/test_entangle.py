@@ -126,6 +126,7 @@ def test_a_perfect_code_scores_one_and_the_same_code_through_f_scores_chance() -
             metrics=["mig", "sap", "factor_vae_score"],
             options={"sap": {"method": "correlation"}},
             bootstrap=0,
+            chance=False,
             jobs=1,
         )
         for codes in (z, entangle(z, marginal=UNIFORM))

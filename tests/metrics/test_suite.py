@@ -37,8 +37,8 @@ EVERY = suite.available()
 COVERED = ("mcc", "gaussian_total_correlation", "modularity")
 
 
-def all_scores(codes: Array, factors: Array, **more: Any) -> dict[str, Score]:
-    return score(codes, factors, metrics=EVERY, bootstrap=2, options=LIGHT, jobs=1, **more)
+def all_scores(codes: Array, factors: Array, *, bootstrap: int = 2, **more: Any) -> dict[str, Score]:
+    return score(codes, factors, metrics=EVERY, bootstrap=bootstrap, options=LIGHT, jobs=1, **more)
 
 
 @pytest.mark.parametrize(
@@ -105,7 +105,7 @@ def test_a_metric_checks_its_arguments_however_it_is_called(name: str, arguments
 def test_a_constant_factor_is_left_out_with_a_warning_by_name() -> None:
     still = np.concatenate([FACTORS[:, :1], np.full((len(FACTORS), 1), 4), FACTORS[:, 1:]], 1)
     names = ["shape", "dust", "scale", "angle"]
-    with_it, without = all_scores(PERFECT, still, names=names), all_scores(PERFECT, FACTORS)
+    with_it, without = all_scores(PERFECT, still, names=names), all_scores(PERFECT, FACTORS, bootstrap=0, chance=False)
     for name, found in with_it.items():
         assert found.value == pytest.approx(without[name].value, abs=1e-12), name
         if suite.needs_factors(suite.metric_function(name)):
@@ -158,19 +158,19 @@ def test_all_dead_codes_score_nothing() -> None:
         "r2",
     ]
     chance = {"beta_vae_score": 0.45, "explicitness": 0.51, "sap": 1e-9}
-    for name, found in score(
-        dead, FACTORS, metrics=names, bootstrap=0, options={"dci": {"predictor": "trees", "trees": 3}}
-    ).items():
+    options = {"dci": {"predictor": "trees", "trees": 3}}
+    for name, found in score(dead, FACTORS, metrics=names, bootstrap=0, chance=False, options=options).items():
         assert found.value <= chance.get(name, 1e-9), name
 
 
 def test_continuous_factors_are_not_taken_for_labels() -> None:
     factors = rng().random((3000, 3))
-    exact = score(factors, factors, metrics=["mig", "sap", "dci", "mcc", "r2", "explicitness", "irs"], bootstrap=0)
+    names = ["mig", "sap", "dci", "mcc", "r2", "explicitness", "irs"]
+    exact = score(factors, factors, metrics=names, bootstrap=0, chance=False)
     for name, found in exact.items():
         assert found.value > {"irs": 0.8, "mig": 0.85}.get(name, 0.9), name
     assert exact["dci"].parts["informativeness"] > 0.98  # R2, not accuracy
-    blurred = score(factors @ rotation(3), factors, metrics=["mig", "sap", "dci"], bootstrap=0)
+    blurred = score(factors @ rotation(3), factors, metrics=["mig", "sap", "dci"], bootstrap=0, chance=False)
     assert all(blurred[name].value < exact[name].value - 0.3 for name in blurred)
 
 
@@ -187,7 +187,7 @@ def test_units_of_several_latents() -> None:
     angle = 2 * np.pi * factors / [6, 5, 7]
     circles = np.stack([np.cos(angle), np.sin(angle)], 2).reshape(len(factors), 6)
     names = ["mig", "dci", "modularity", "factor_vae_score", "irs", "info_mec"]
-    together = score(circles, factors, metrics=names, bootstrap=0, units=[0, 0, 1, 1, 2, 2])
+    together = score(circles, factors, metrics=names, bootstrap=0, chance=False, units=[0, 0, 1, 1, 2, 2])
     for name, found in together.items():
         assert found.value > (0.85 if name in ("mig", "irs") else 0.95), name
     assert len(together["dci"].parts["per_latent"]) == 3
@@ -249,7 +249,7 @@ def test_the_interval_covers_the_value_of_many_samples(name: str) -> None:
     hits, widths = 0, []
     for seed in range(60):
         codes, factors = sample(seed)
-        found = score(codes, factors, metrics=[name], seed=seed, bootstrap=60)[name]
+        found = score(codes, factors, metrics=[name], seed=seed, bootstrap=60, chance=False)[name]
         assert found.low is not None and found.high is not None
         hits += int(found.low <= np.mean(many) <= found.high)
         widths.append(found.high - found.low)

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests.study.toys import run_here
 from unbraid.cli import main
 from unbraid.errors import UserError
 from unbraid.study import Evaluation, Study, local, product
@@ -90,8 +91,9 @@ def test_a_folder_runs_to_its_page_from_any_working_directory(
 
 
 def test_the_page_of_a_part_of_the_runs_says_so(
-    experiment: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    experiment: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    monkeypatch.setattr(local, "run_all", run_here)
     runs = tmp_path / "runs"
     asked = ["reproduce", str(experiment), "--runs", str(runs), "--workers", "1", "--so-far"]
     assert main(asked) == 1

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import lru_cache
 from threading import Lock
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -38,14 +40,21 @@ def parallel(work: Callable[[T], R], items: Iterable[T], jobs: int) -> list[R]:
 
     Linear algebra uses one thread in each, so that the number of threads changes neither a value nor the load.
     """
-    from threadpoolctl import threadpool_limits
-
     jobs = jobs or available_cores()
-    with threadpool_limits(1):
+    with _libraries(len(sys.modules)).limit(limits=1):
         if jobs == 1:
             return [work(item) for item in items]
         with ThreadPoolExecutor(jobs) as pool:
             return list(pool.map(work, items))
+
+
+@lru_cache(maxsize=1)
+def _libraries(modules: int) -> Any:
+    """The libraries of linear algebra that are loaded. To look for them takes longer than a small fit, and only the
+    import of further modules loads others."""
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
 
 
 def available_cores() -> int:

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
+from scipy import special, stats
 
 from unbraid.study.claims import Claim, Numbers, Verdict
 
@@ -46,8 +46,8 @@ def paired(what: str, values: Numbers, level: float = LEVEL) -> Margin:
     mean, error = float(values.mean()), float(values.std(ddof=1) / n**0.5)
     if error == 0:
         return Margin(what, mean, mean, 0.0 if mean < 0 else 1.0, ways)
-    reach = float(stats.t.ppf(1 - level, n - 1)) * error
-    return Margin(what, mean - reach, mean + reach, float(stats.t.cdf(mean / error, n - 1)), ways)
+    reach = float(special.stdtrit(n - 1, 1 - level)) * error  # as stats.t has them, a hundred times as fast
+    return Margin(what, mean - reach, mean + reach, float(special.stdtr(n - 1, mean / error)), ways)
 
 
 def by_a_share(what: str, difference: Numbers, of_paper: float, level: float = LEVEL) -> Margin:
@@ -96,8 +96,8 @@ def wider_spread(what: str, wide: Numbers, narrow: Numbers) -> Margin:
     if min(len(a), len(b)) < 2 or not b.var() > 0:
         return Margin(what, -math.inf, math.inf, 1.0)
     ratio, freedom = float(a.var(ddof=1) / b.var(ddof=1)), (len(a) - 1, len(b) - 1)
-    low, high = (ratio / float(stats.f.ppf(q, *freedom)) - 1 for q in (1 - LEVEL, LEVEL))
-    return Margin(what, low, high, float(stats.f.cdf(ratio, *freedom)))
+    low, high = (ratio / float(special.fdtri(*freedom, q)) - 1 for q in (1 - LEVEL, LEVEL))
+    return Margin(what, low, high, float(special.fdtr(*freedom, ratio)))
 
 
 def bootstrapped(what: str, draws: NDArray[np.float64], value: float) -> Margin:

@@ -181,7 +181,7 @@ def _train(
     saved, saved_at = start, time.monotonic()
     with interrupts() as interrupted:
         for step, batch in batches(draw, start, plan.steps, ahead=device.type != "cpu"):
-            torch.manual_seed(noise_seed(plan.seed, step))
+            machine.seed_torch(noise_seed(plan.seed, step))
             trainer.scale_rates(falling(step, plan.steps, plan.decay), step)
             history.add(step, trainer.step(batch.on(device), step))
             done = step + 1

@@ -17,6 +17,7 @@ from unbraid.data.counts import Counts
 from unbraid.data.features import Scaling
 from unbraid.data.table import Spec, Table
 from unbraid.errors import UserError
+from unbraid.machine import seed_torch
 from unbraid.methods.contract import Method
 from unbraid.methods.networks import replace_networks
 from unbraid.train.checkpoint import load_weights
@@ -57,7 +58,7 @@ def built(entry: catalogue.Entry, spec: Spec, arguments: dict[str, Any], seed: i
     """A method with initial weights drawn from the seed; its arguments may name an encoder and a decoder."""
     own = {name: arguments[name] for name in NETWORKS if arguments.get(name) is not None}
     with torch.random.fork_rng():
-        torch.manual_seed(int(seed))
+        seed_torch(int(seed))
         method: Method[Any] = entry.load()(spec, **{n: v for n, v in arguments.items() if n not in NETWORKS})
         replace_networks(method, **own)
     return method

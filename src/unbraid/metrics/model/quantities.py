@@ -20,6 +20,7 @@ from torch import Tensor
 
 from unbraid.data.table import Rows, Table
 from unbraid.encode import BATCH, images
+from unbraid.machine import seed_torch
 from unbraid.maths import gaussian
 from unbraid.methods.contract import Method
 from unbraid.metrics.gaussian_total_correlation import gaussian_total_correlation
@@ -40,7 +41,7 @@ def unsupervised_quantities(method: Method[Any], table: Table, rows: Rows, *, se
     means: list[Tensor] = []
     samples: list[Tensor] = []
     with torch.random.fork_rng():
-        torch.manual_seed(seed)
+        seed_torch(seed)
         for start in range(0, len(rows), BATCH):
             x = images(method, table, rows[start : start + BATCH])
             blocks, posterior = method.encode(x), method.posterior(x)
