@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from unbraid.study.claims import Numbers, Table
-from unbraid.study.reproduce import Results
+from unbraid.study.reproduce import Result, Results
 
 PAPER = {  # z accuracy %, z silhouette, s accuracy %, s silhouette, W2
     ("linear", "cVAE"): (12.59, 0.18, 89.02, 0.46, 8.91),
@@ -120,15 +120,19 @@ def variants(r: Results) -> Table:
 
 def curve(r: Results) -> Table:
     """The score that decides, over the length of training, for one seed."""
-    rows = []
+    rows, lengths = [], sorted({run.steps for label in MAIN for run in _of_one_seed(r, label)})
     for label in MAIN:
-        aside = on(r, "linear").where(label=f"{label}, over steps")
-        first = [run for run in on(r, "linear").where(label=label) if run.seed in {one.seed for one in aside}]
         for block in ("s", "z"):
-            found = sorted((run.steps, 100 * run.value(f"clustering_{block}")) for run in (*aside, *first))
-            rows.append([label, block, "; ".join(f"{steps:,}: {value:.1f}" for steps, value in found)])
-    note = "Clusters in %, one seed."
-    return Table("Over the length of training, L-MNIST", ["loss", "block", "steps: accuracy"], rows, note)
+            found = {run.steps: 100 * run.value(f"clustering_{block}") for run in _of_one_seed(r, label)}
+            rows.append([label, block, *(_cell([found.get(steps, np.nan)], 1) for steps in lengths)])
+    columns = ["loss", "block", *(f"{steps:,} steps" for steps in lengths)]
+    return Table("Over the length of training, L-MNIST", columns, rows, "Accuracy of clusters in %, one seed.")
+
+
+def _of_one_seed(r: Results, label: str) -> list[Result]:
+    aside = on(r, "linear").where(label=f"{label}, over steps")
+    seeds = {run.seed for run in aside}
+    return [*aside, *(run for run in on(r, "linear").where(label=label) if run.seed in seeds)]
 
 
 COLUMNS = ["s acc %", "z acc %", "digit from sampled s", "from sampled z"]
