@@ -17,8 +17,6 @@ SCALE = 2
 LABELS = ("Eq. 8", "Eq. 8 on samples", "Eq. 7", "cVAE", "sRbVAE")
 SMOOTH = "Eq. 8, smooth grass"
 CURVES = "W2 between common codes over training, L-MNIST: of means for Eq. 8, which lowers that; else of samples"
-    "W2 between common codes of a batch over training, L-MNIST: of means for Eq. 8, which lowers it; else of samples"
-)
 
 
 def draw(results: Results, folder: Path) -> list[tuple[str, str]]:
