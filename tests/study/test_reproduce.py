@@ -161,6 +161,7 @@ def test_what_is_missing_is_said_before_anything_runs(experiment: Path, tmp_path
     other = tmp_path / "needy_experiment"
     other.mkdir()
     (other / "study.py").write_text('needs = ("mnist", "cifar10|cifar10-images.zip")\n' + STUDY)
+    (other / "measures.py").write_text((experiment / "measures.py").read_text())
     with pytest.raises(UserError, match=r"needs mnist, cifar10 or cifar10-images\.zip"):
         reproduce(other, out=tmp_path / "out", runs=tmp_path / "runs", resources=Resources(workers=1))
     assert not (tmp_path / "runs").exists()
