@@ -1,7 +1,7 @@
 """Hooks of the site's build.
 
 Formulae become MathML, which browsers draw themselves; pages of methods and metrics get the table of their arguments;
-the changelog is included; links to files that are not part of the site become text.
+the changelog is included; verdicts are coloured; links to files that are not part of the site become text.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ ARGUMENTS = "<!-- arguments -->"  # where a page of a method has its table,
 OF_METRIC = "<!-- arguments of the metric -->"  # and where a page of a metric has it
 BASELINE = "vae"  # arguments that a method shares with it are folded away,
 FEWEST = 3  # where there are so many
+VERDICT = re.compile(r"[🟢🔴🟡] <strong>(shown|not shown|unclear)</strong>")  # not every machine can draw the discs
 
 
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
@@ -37,7 +38,10 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
 
 
 def on_page_content(html_of_page: str, page: Any, config: Any, files: Any) -> str:
-    return FORMULA.sub(lambda found: formula(html.unescape(found[3]), block=found[2] == "["), html_of_page)
+    coloured = VERDICT.sub(
+        lambda found: f'<strong class="verdict {found[1].replace(" ", "-")}">{found[1]}</strong>', html_of_page
+    )
+    return FORMULA.sub(lambda found: formula(html.unescape(found[3]), block=found[2] == "["), coloured)
 
 
 def formula(tex: str, *, block: bool) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -35,6 +36,15 @@ def test_every_page_is_there_and_loads_nothing_from_elsewhere(site: Path) -> Non
             r'<(?:script|img|iframe|link(?=[^>]*stylesheet))[^>]*(?:src|href)="(https?:[^"]+)"', page.read_text()
         )
         assert not loaded, (page.name, loaded)
+
+
+def test_verdicts_are_coloured_by_the_page(site: Path) -> None:
+    page = (site / "results" / "contrastive.html").read_text(encoding="utf-8")
+    claims = json.loads((ROOT / "docs" / "results" / "contrastive.json").read_text(encoding="utf-8"))["claims"]
+    for verdict in ("shown", "not shown", "unclear"):
+        told = sum(claim["verdict"] == verdict for claim in claims)  # in the list of claims, and each by itself
+        assert page.count(f'<strong class="verdict {verdict.replace(" ", "-")}">{verdict}</strong>') == 2 * told
+    assert claims and "🟢" not in page and "🔴" not in page
 
 
 def test_formulae_are_drawn_by_the_browser(site: Path) -> None:
