@@ -5,7 +5,8 @@
 Each fault is a line of the log, with whether a test failed ("killed") or all passed ("survived"). What the log has of a
 module that has not changed since is not done again (survivors are, with --again), so that this may be stopped at any
 time. The faults of a folder come in random order: a part of them is a fair sample. Not planted: other defaults of
-arguments (a test of a default would only repeat it), `strict` of zip, and anything in annotations and messages.
+arguments (a test of a default would only repeat it), `strict` of zip, a missing `device` (which needs a GPU to be
+seen), and anything in annotations and messages.
 
 Tests of a module are its own (tests mirror src), those of modules that import it, those that mention it, and of a
 method those of the contract. tests/equivalent_mutants.md lists survivors that no test can see.
@@ -122,7 +123,7 @@ def _calls(node: ast.Call) -> Iterator[ast.AST]:
     if len(node.args) > 1 and not any(isinstance(a, ast.Starred) for a in node.args[:2]):
         yield ast.Call(node.func, [node.args[1], node.args[0], *node.args[2:]], node.keywords)
     for i, keyword in enumerate(node.keywords):
-        if keyword.arg not in (None, "strict"):
+        if keyword.arg not in (None, "strict", "device"):
             yield ast.Call(node.func, node.args, node.keywords[:i] + node.keywords[i + 1 :])
 
 

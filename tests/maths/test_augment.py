@@ -195,3 +195,9 @@ def test_grey_pictures_can_be_changed_too() -> None:
 def test_impossible_changes_are_refused(crop: float, colour: float, message: str) -> None:
     with pytest.raises(UserError, match=message):
         Augment(crop, False, colour)
+
+
+def test_a_view_without_any_change_is_known_for_one() -> None:
+    assert NOTHING.changes_nothing
+    for change in (Augment(0.9, False, 0.0), Augment(1.0, True, 0.0), Augment(1.0, False, 0.1)):
+        assert not change.changes_nothing

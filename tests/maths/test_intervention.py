@@ -179,3 +179,18 @@ def test_steps_are_those_of_adam_and_leave_the_net_alone() -> None:
         adam.step()
     for name, value in net.named_parameters():
         torch.testing.assert_close(found[name], value.detach())
+
+
+def test_the_cross_entropy_is_a_sum_over_pixels_and_a_mean_over_images() -> None:
+    logits, image = torch.randn(3, 2, 4, 4, dtype=torch.float64), torch.rand(3, 2, 4, 4, dtype=torch.float64)
+    p = 1 / (1 + (-logits).exp())
+    by_hand = [-(x * q.log() + (1 - x) * (1 - q).log()).sum().item() for x, q in zip(image, p, strict=True)]
+    assert cross_entropy(logits, image).item() == pytest.approx(sum(by_hand) / 3)
+
+
+def test_a_weight_without_a_gradient_stays_where_it_is() -> None:
+    net = nn.Conv2d(2, 1, 1)
+    u = torch.cat([torch.rand(3, 1, 4, 4), torch.zeros(3, 1, 4, 4)], 1)  # the second channel is dark
+    found = adapted(net, u, torch.rand(3, 1, 4, 4), steps=4, rate=0.1)
+    assert torch.equal(found["weight"][:, 1], net.weight[:, 1])
+    assert (found["weight"][:, 0] - net.weight[:, 0]).abs().min() > 0.01

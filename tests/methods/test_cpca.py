@@ -92,3 +92,14 @@ def test_images_too_large_for_a_covariance_are_refused() -> None:
 
     with pytest.raises(UserError, match="cpca takes images of 16 to 5000 values, not 12288"):
         CPCA(Spec((3, 64, 64), 10))
+
+
+def test_codes_are_distances_from_the_mean_of_the_backgrounds() -> None:
+    table = Squares()
+    assert table.background is not None
+    x = torch.from_numpy(table.background.images(np.arange(len(table.background)))).float() / 255
+    method = solved(2.0, table)
+    with torch.no_grad():
+        at_the_mean = method.encode(x.mean(0, keepdim=True))
+    for codes in at_the_mean.values():
+        torch.testing.assert_close(codes, torch.zeros_like(codes), atol=1e-4, rtol=0)

@@ -103,3 +103,11 @@ def test_means_see_what_samples_cannot() -> None:
     assert found["means"] == pytest.approx(4 * 0.8**2, rel=1e-5)
     null = squared_w2(*torch.randn(2, many, 4, generator=torch.Generator().manual_seed(1))).item()
     assert found["samples"] < null + 0.15 < 0.5 * found["means"]
+
+
+def test_the_loss_is_the_weighted_sum_of_the_terms_that_are_logged() -> None:
+    found = loss(build(SalientVAE, beta=3.0, lambda_s=5.0, lambda_z=7.0))["model"]
+    weights = {"rec": 1, "kl": 3, "salience": 5, "w2": 7}
+    assert found.value.item() == pytest.approx(
+        sum(w * found.terms[name].item() for name, w in weights.items()), rel=1e-5
+    )

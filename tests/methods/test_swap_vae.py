@@ -224,6 +224,16 @@ def test_jointly_the_classifier_s_loss_reaches_the_encoder() -> None:
     assert any((a - b).abs().max() > 1e-3 for a, b in zip(with_it, without, strict=True))
 
 
+def test_jointly_the_classifier_s_loss_is_added_to_the_others() -> None:
+    values = []
+    for arguments in ({}, {"two_step": False, "weight": 30.0}):
+        torch.manual_seed(0)
+        values.append(build(**arguments).losses(pairs(), 0))
+    apart, jointly = values
+    added = jointly["model"].value - apart["model"].value
+    torch.testing.assert_close(added, 30 * apart["classifier"].value, rtol=1e-4, atol=1e-3)
+
+
 def test_the_classifier_learns_alike_apart_and_jointly() -> None:
     """The same first step, at its own rate, whatever the weight of its loss in the representation's."""
     steps = []

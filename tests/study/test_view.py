@@ -7,7 +7,7 @@ import time
 import pytest
 from rich.console import Console
 
-from unbraid.study.view import View, duration
+from unbraid.study.view import LINE_SECONDS, View, duration
 
 
 def three_runs(*, show: bool = True) -> View:
@@ -55,3 +55,13 @@ def test_elsewhere_each_event_is_a_line_and_silence_ends_after_a_minute(capsys: 
 
 def test_durations_as_a_person_says_them() -> None:
     assert [duration(s) for s in (3, 600, 36_000, 864_000)] == ["3 s", "10 min", "10.0 h", "10.0 days"]
+
+
+def test_what_waits_for_a_core_of_a_cluster_is_not_called_running(capsys: pytest.CaptureFixture[str]) -> None:
+    view = View("toy", total=5, done=1, workers=2, left=400)
+    for name in "abcd":
+        view.started(name, 100)
+    assert view.summary() == "1 of 5 done, 2 running, 2 waiting, 0 failed"
+    view.line -= LINE_SECONDS + 1
+    view.refresh()
+    assert capsys.readouterr().err.endswith("; a; b\n")

@@ -229,6 +229,12 @@ def test_a_malicious_pickle_is_refused_and_not_executed(trained: Run, tmp_path: 
     assert not mark.exists()
 
 
+def test_objects_are_not_written_as_pickles(trained: Run) -> None:
+    with pytest.raises(ValueError, match=r"own.npz cannot hold arrays of Python objects"):
+        trained.write_arrays("own.npz", codes=np.zeros(3), names=np.array(["a", None]))
+    assert not (trained.path / "own.npz").exists()
+
+
 @pytest.mark.parametrize("name", ["state.pt", "weights.safetensors"])
 def test_a_torn_file_is_one_sentence(trained: Run, name: str) -> None:
     if name == "state.pt":

@@ -133,6 +133,7 @@ class _Reader:
         arguments, options = fx.map_arg((node.args, node.kwargs), lambda other: self.values[other])
         self.values[node] = node.target(*arguments, **options)
         name = getattr(node.target, "__name__", str(node.target)).partition(".")[0]
+        name = name.replace("_native_batch_norm_legit_no_training", "native_batch_norm")  # as older torch traces it
         of_shape_alone = name.startswith(("new_", "zeros_like", "ones_like"))
         if of_shape_alone or not any(other in self.places for other in node.all_input_nodes):
             return
@@ -201,8 +202,8 @@ class _Reader:
         )
 
     def _native_batch_norm(self, node: Traced) -> None:
-        _, weight, bias, mean, variance, training, _, eps = node.args
-        if training:
+        _, weight, bias, mean, variance, *training, _, eps = node.args
+        if any(training):
             raise UnknownLayer("it normalises over the batch")
         weight, bias, mean, variance = (self._constant(part) for part in (weight, bias, mean, variance))
         scale = (variance + eps).rsqrt() * (1 if weight is None else weight)

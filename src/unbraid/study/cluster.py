@@ -83,6 +83,7 @@ class Driver:
         self.stops: dict[str, int] = {}
 
     def run(self) -> None:
+        self.view.workers = self.room()
         while self.waiting or self.sent:
             self._send()
             if not self.sent:

@@ -79,16 +79,23 @@ class View:
         return (self.steps_left - under_way) * self.worked / self.steps_done / self.workers
 
     def summary(self) -> str:
-        parts = [f"{self.done} of {self.total} done", f"{len(self.running)} running", f"{len(self.failures)} failed"]
+        at_work = len(self._at_work())
+        parts = [f"{self.done} of {self.total} done", f"{at_work} running", f"{len(self.failures)} failed"]
+        if at_work < len(self.running):
+            parts.insert(2, f"{len(self.running) - at_work} waiting")
         left = self.time_left()
         return ", ".join(parts) + (f", about {duration(left)} left" if left and self.steps_left else "")
+
+    def _at_work(self) -> list[tuple[str, Running]]:
+        """A cluster is given more runs than it does at a time, and begins with the first."""
+        return list(self.running.items())[: self.workers]
 
     def refresh(self) -> None:
         """Draws, or says a line when the last was long ago."""
         if self.live.is_started:
             self.live.update(self._table())
         elif time.monotonic() - self.line > LINE_SECONDS:
-            each = [f"{name} step {run.step} of {run.steps}" for name, run in list(self.running.items())[:3]]
+            each = [f"{name} step {run.step} of {run.steps}" if run.step else name for name, run in self._at_work()[:3]]
             self._say("; ".join(each) or "waiting")
 
     def _say(self, text: str) -> None:
@@ -100,7 +107,7 @@ class View:
         table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
         for column in ("running", "step", "loss", "for"):
             table.add_column(column, justify="left" if column == "running" else "right")
-        for name, run in list(self.running.items())[:SHOWN]:
+        for name, run in self._at_work()[:SHOWN]:
             passed = duration(time.monotonic() - run.begin)
             table.add_row(name, f"{run.step} of {run.steps}", f"{run.loss:.4g}", passed)
         failed = [Text(f"failed: {name}: {reason}") for name, reason in list(self.failures.items())[-5:]]

@@ -213,8 +213,10 @@ class Run:
             raise UserError(f"{self.path / name} cannot be read ({error}): {_remedy(self.path, name)}") from error
 
     def write_arrays(self, name: str, **arrays: NDArray[Any]) -> None:
+        if any(array.dtype.hasobject for array in arrays.values()):
+            raise ValueError(f"{name} cannot hold arrays of Python objects")
         buffer = io.BytesIO()
-        np.savez_compressed(buffer, allow_pickle=False, **arrays)
+        np.savez_compressed(buffer, **arrays)
         write(self.path / name, buffer.getvalue())
 
     def arrays(self, name: str) -> dict[str, NDArray[Any]]:
