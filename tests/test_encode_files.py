@@ -63,6 +63,7 @@ def encoded(model: Model, path: Path, out: Path, *more: str) -> Any:
 
 def fault(capsys: Captured, *words: str) -> str:
     """The sentence that a command ends with."""
+    capsys.readouterr()  # of what was called before
     assert main(list(words)) == 1
     message = capsys.readouterr().err
     assert message.startswith("unbraid: ") and message.count("\n") == 1, message

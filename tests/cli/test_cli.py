@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterator
+from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
@@ -49,7 +50,7 @@ def test_a_run_leaves_everything_in_its_directory(trained: Path) -> None:
     }  # fmt: skip
     assert config["data_arguments"]["size"] == 16
     assert (config["steps"], config["batch"], config["seed"]) == (20, 16, 0)
-    assert config["versions"]["torch"] == torch.__version__
+    assert config["versions"]["torch"] == version("torch")
 
 
 def test_a_finished_run_is_not_repeated(trained: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy
 from scipy.stats import spearmanr
 
 from tests.metrics.golden import CASES, Array, arrays, expected, needed, train, train_and_test, values
@@ -97,8 +98,9 @@ def test_explicitness(case: str) -> None:
         living = explicitness(codes[:, np.ptp(codes, 0) > 0], factors, rng(), train=10_000)
         assert found.value == pytest.approx(living.value, abs=1e-3)
         return
-    assert found.value == pytest.approx(reference["explicitness_score_test"], rel=CLOSE)
-    assert found.parts["train"] == pytest.approx(reference["explicitness_score_train"], rel=CLOSE)
+    close = CLOSE if scipy.__version__ >= "1.17" else 2e-5  # an older L-BFGS stops elsewhere within its tolerance
+    assert found.value == pytest.approx(reference["explicitness_score_test"], rel=close)
+    assert found.parts["train"] == pytest.approx(reference["explicitness_score_train"], rel=close)
 
 
 @pytest.mark.slow

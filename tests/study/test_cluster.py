@@ -34,8 +34,8 @@ def nodes() -> Iterator[Nodes]:
 
 
 def test_the_time_left_is_that_of_the_workers_that_the_cluster_has(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Runs are done where they are sent to, and with each of them the cluster grows by eight cores."""
-    cores = iter([8.0, 16.0])
+    """Runs are done where they are sent to, and with each of them the cluster, empty at first, grows by eight cores."""
+    cores = iter([0.0, 8.0, 16.0])
     here = SimpleNamespace(remote=lambda target, task: task["name"])
     ray = SimpleNamespace(
         is_initialized=lambda: True,
