@@ -147,5 +147,25 @@ runs = chain(
     product(rooms, varied, seed=RESERVED),
 )
 study = Study(runs=product(runs, decay=DECAY))
+
+tried = chain(  # the weight that each method depends on most: three values, for all alike
+    single("beta-VAE", "beta_vae_classifier", weight=[10.0, 100.0, 1000.0]),
+    single("VFAE", "vfae", beta=[10.0, 100.0, 1000.0]),
+    single("CAI", "cai", gamma=[0.01, 0.1, 1.0]),
+    single("CVIB", "cvib", beta=[1e-3, 1e-2, 0.1]),
+    single("UAI", "uai", steps=(1 + ADVERSARY) * STEPS, adversary_steps=ADVERSARY, predict=[10.0, 100.0, 1000.0]),
+    single("Contrast only", "supcon", latents=10, temperature=[0.05, 0.1, 0.5]),
+    *(swap("Swap", beta=weight) for weight in (235.2, 2352.0, 23_520.0)),
+)
+tuning = Study(  # unbraid study experiments/invariance/study.py:tuning
+    runs=product(
+        product(seed=[RESERVED, RESERVED + 1]),
+        tried,
+        data="colored_mnist",
+        shade=SHADE,
+        decay=DECAY,
+        evaluation=Evaluation(metrics=["classes"], points=6000),
+    )
+)
 aside = {point["label"] for point in chain(curves, varied)}
 quick = replace(smaller(study), runs=[run for run in smaller(study).runs if run["label"] not in aside])

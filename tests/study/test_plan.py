@@ -144,6 +144,17 @@ def test_a_bad_file_is_one_sentence(text: str, message: str, tmp_path: Path) -> 
         load(file)
 
 
+def test_another_study_of_a_file_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "two.py"
+    both = "from unbraid.study import *\n{} = Study(runs=product(method='vae', data='dsprites', seed=range({})))\n"
+    file.write_text(both.format("study", 2) + both.format("longer", 5))
+    assert (len(load(file)), len(load(f"{file}:study")), len(load(f"{file}:longer"))) == (2, 2, 5)
+    with pytest.raises(UserError, match=r"two.py: it must define 'other = Study\(...\)'; it defines longer, study"):
+        load(f"{file}:other")
+    with pytest.raises(UserError, match="there is no study file .*three.py"):
+        load(f"{tmp_path / 'three.py'}:study")
+
+
 def test_the_large_study_is_listed_without_data_files_torch_or_ray(tmp_path: Path) -> None:
     words = ["study", str(STUDIES / "paper.py"), "--list", "--out", str(tmp_path / "none")]
     program = (

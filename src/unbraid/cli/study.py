@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def add(commands: argparse._SubParsersAction[Parser]) -> None:
     parser = commands.add_parser("study", help="do all runs of a study file; the same command again continues")
-    parser.add_argument("file", metavar="FILE", help="a Python file that defines 'study = Study(...)'")
+    parser.add_argument("file", metavar="FILE", help="a Python file that defines 'study = Study(...)', or file.py:name")
     parser.add_argument("--out", metavar="DIR", help="folder or fsspec URL of the runs (default: runs/NAME OF FILE)")
     parser.add_argument("--list", action="store_true", help="show the plan with an estimate of time; run nothing")
     parser.add_argument("--calibrate", action="store_true", help="train each kind of run shortly for the estimate")
@@ -50,7 +50,7 @@ def main(arguments: argparse.Namespace) -> int:
     given = {name: getattr(arguments, name) for name in ("workers", "threads", "device", "ray", "cpus", "gpus")}
     resources = Resources(**given)
     jobs = plan.select(plan.load(arguments.file), arguments.only)
-    title = Path(arguments.file).stem
+    title = Path(arguments.file).name.replace(".py", "").replace(":", "-")
     out = arguments.out or str(Path("runs") / title)
     store = open_store(out)
     left = pending(jobs, out, retry_failed=arguments.retry_failed, limit=arguments.limit)

@@ -150,14 +150,21 @@ def _point(given: Any) -> Point:
 
 
 def load(file: Path | str) -> list[Job]:
-    """The checked runs of a study file."""
-    path = Path(file)
+    """The checked runs of a study file; 'file.py:name' is another study in it than `study`."""
+    path, name = Path(file), "study"
+    if not path.is_file() and ".py:" in str(file):
+        before, _, name = str(file).rpartition(":")
+        path = Path(before)
     if not path.is_file():
         raise UserError(f"there is no study file {path}")
     try:
-        study = runpy.run_path(str(path)).get("study")
+        found = runpy.run_path(str(path))
+        study = found.get(name)
         if not isinstance(study, Study):
-            raise UserError("it must define 'study = Study(...)'")
+            others = sorted(other for other, value in found.items() if isinstance(value, Study))
+            raise UserError(
+                f"it must define '{name} = Study(...)'" + (f"; it defines {', '.join(others)}" if others else "")
+            )
         return study.jobs(path.resolve().parent)
     except UserError as error:
         raise UserError(f"{path}: {error}") from error
