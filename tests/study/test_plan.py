@@ -151,7 +151,7 @@ def test_another_study_of_a_file_is_named(tmp_path: Path) -> None:
     assert (len(load(file)), len(load(f"{file}:study")), len(load(f"{file}:longer"))) == (2, 2, 5)
     with pytest.raises(UserError, match=r"two.py: it must define 'other = Study\(...\)'; it defines longer, study"):
         load(f"{file}:other")
-    with pytest.raises(UserError, match="there is no study file .*three.py"):
+    with pytest.raises(UserError, match=r"there is no study file .*three\.py"):
         load(f"{tmp_path / 'three.py'}:study")
 
 
