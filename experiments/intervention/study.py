@@ -161,6 +161,7 @@ def small(points: Iterable[Point]) -> list[Point]:
     features = {"intervention_ae": "features", **dict.fromkeys(("factor_vae", "beta_tcvae", "hfs"), "latents")}
     few: Mapping[str, dict[str, Any]] = {
         "dci": {"rounds": 2},
+        **{name: {"method": "correlation"} for name in ("sap", "reencoded_sap", "alone_sap")},
         "translation": {"steps": 1, "repeats": 1, "batch": 8, "width": 4},
         "exchange": {"pairs": 40, "bootstrap": 0, "train": 40, "steps": 2, "width": 4},
     }
