@@ -8,8 +8,9 @@ time. The faults of a folder come in random order: a part of them is a fair samp
 arguments (a test of a default would only repeat it), `strict` of zip, a missing `device` (which needs a GPU to be
 seen), and anything in annotations and messages.
 
-Tests of a module are its own (tests mirror src), those of modules that import it, those that mention it, and of a
-method those of the contract. tests/equivalent_mutants.md lists survivors that no test can see.
+Tests of a module are its own (tests mirror src), those of modules that import it, those that mention it, and those of
+every method or metric. Its own run first, then those with its name in theirs, then all.
+tests/equivalent_mutants.md lists survivors that no test can see.
 """
 
 from __future__ import annotations
@@ -196,11 +197,14 @@ def tests_of(path: Path) -> list[Path]:
     found = [own(path), *map(own, using)]
     found += [p for p in sorted((TESTS / stage).rglob("test_*.py")) if any(m in p.read_text() for m in mentions)]
     found += [TESTS / "test_contract.py"] if stage == "methods" else []
+    found += sorted((TESTS / stage).glob("test_every_*.py"))
     return [p for p in dict.fromkeys(found) if p.exists()]
 
 
-def run_tests(tests: Sequence[Path], planted: Planted | None, method: str, seconds: float) -> tuple[str, float]:
-    """What came of the tests in a process of their own, and the seconds that they took."""
+def run_tests(
+    tests: Sequence[Path], planted: Planted | None, method: str, seconds: float, named: str = ""
+) -> tuple[str, float]:
+    """What came of the tests, or of those with a word in their names, in a process of their own, and the seconds."""
     begun, child = time.monotonic(), os.fork()
     if not child:
         os.setsid()
@@ -209,7 +213,9 @@ def run_tests(tests: Sequence[Path], planted: Planted | None, method: str, secon
         if planted:
             sys.meta_path.insert(0, planted)
         options = ["-x", "-q", "-p", "no:cacheprovider", "-W", "ignore::pytest.PytestAssertRewriteWarning"]
-        os._exit(pytest.main([*options, *map(str, tests)], plugins=[OneMethod(method)]))
+        options += ["-k", named] if named else []
+        code = pytest.main([*options, *map(str, tests)], plugins=[OneMethod(method)])
+        os._exit(0 if code == pytest.ExitCode.NO_TESTS_COLLECTED else code)
     while time.monotonic() - begun < seconds:
         done, status = os.waitpid(child, os.WNOHANG)
         if done:
@@ -221,31 +227,36 @@ def run_tests(tests: Sequence[Path], planted: Planted | None, method: str, secon
 
 
 class Module:
-    """A file with the tests that belong to it: its own first, then all others together."""
+    """A file with the tests that belong to it."""
 
     def __init__(self, file: Path) -> None:
         self.file, self.name = file, str(file.relative_to(SOURCE))
         self.digest = hashlib.sha256(file.read_bytes()).hexdigest()[:12]
         self.mutants = list(mutants(file.read_text(), str(file)))
-        self.usual: dict[Path, float | None] = {}
+        tests, own = tests_of(file), TESTS / file.relative_to(SOURCE / "unbraid").parent / f"test_{file.name}"
+        self.stages = [([own], "")] if own in tests else []
+        self.stages += [(tests, file.stem), (tests, "")]
+        self.usual: dict[int, float | None] = {}
 
-    def outcome(self, code: CodeType, *, own: bool) -> str:
+    def outcome(self, code: CodeType, *, quick: bool) -> str:
         planted = Planted(self.name.removesuffix(".py").replace("/", "."), self.file, code)
-        tests = tests_of(self.file)
-        for stage in filter(None, (tests[:1], [] if own else tests[1:])):
-            seconds = self._usual(stage)
-            if seconds is not None and run_tests(stage, planted, self.file.stem, 60 + 10 * seconds)[0] == "killed":
+        for i, (tests, named) in enumerate(self.stages[:-1] if quick else self.stages):
+            seconds = self._usual(i)
+            if seconds is None:
+                continue
+            if run_tests(tests, planted, self.file.stem, 60 + 10 * seconds, named)[0] == "killed":
                 return "killed"
         return "survived"
 
-    def _usual(self, tests: list[Path]) -> float | None:
-        """The seconds that tests take without a fault; None if they fail."""
-        if tests[0] not in self.usual:
-            outcome, seconds = run_tests(tests, None, self.file.stem, 3600)
-            self.usual[tests[0]] = None if outcome == "killed" else seconds
+    def _usual(self, stage: int) -> float | None:
+        """The seconds that the tests of a stage take without a fault; None if they fail."""
+        if stage not in self.usual:
+            tests, named = self.stages[stage]
+            outcome, seconds = run_tests(tests, None, self.file.stem, 3600, named)
+            self.usual[stage] = None if outcome == "killed" else seconds
             if outcome == "killed":
                 print(f"left out, they fail without any fault: {' '.join(map(str, tests))}", flush=True)
-        return self.usual[tests[0]]
+        return self.usual[stage]
 
 
 def preload() -> None:
@@ -268,7 +279,7 @@ def main() -> None:
     parser.add_argument("paths", nargs="+", type=Path, help="modules, or folders of them")
     parser.add_argument("--log", type=Path, required=True, help="file of results, a line of JSON each")
     parser.add_argument("--again", action="store_true", help="also try again those that survived")
-    parser.add_argument("--own", action="store_true", help="run the module's own tests alone; --again runs all of them")
+    parser.add_argument("--quick", action="store_true", help="leave the last stage, all tests, out; --again does it")
     given = parser.parse_args()
     preload()
     lines = [json.loads(line) for line in given.log.read_text().splitlines()] if given.log.exists() else []
@@ -283,7 +294,7 @@ def main() -> None:
                 continue
             record = {"id": key, "file": module.name, "place": place, "change": change}
             with given.log.open("a") as log:
-                log.write(json.dumps({**record, "outcome": module.outcome(code, own=given.own)}) + "\n")
+                log.write(json.dumps({**record, "outcome": module.outcome(code, quick=given.quick)}) + "\n")
 
 
 if __name__ == "__main__":
