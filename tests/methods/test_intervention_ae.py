@@ -285,3 +285,4 @@ def test_a_single_feature_and_a_small_batch_are_refused() -> None:
         InterventionAE(Spec((1, 12, 12), 10), features=1)
     with pytest.raises(UserError, match="a batch of four or more"):
         build().losses(replace(batch(), x=batch().x[:3]), 0)
+    assert build().losses(replace(batch(), x=batch().x[:4]), 0)["model"].value.isfinite()
