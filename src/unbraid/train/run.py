@@ -216,7 +216,7 @@ class Run:
         if any(array.dtype.hasobject for array in arrays.values()):
             raise ValueError(f"{name} cannot hold arrays of Python objects")
         buffer = io.BytesIO()
-        np.savez_compressed(buffer, **arrays)
+        np.savez_compressed(buffer, **arrays)  # type: ignore[arg-type]
         write(self.path / name, buffer.getvalue())
 
     def arrays(self, name: str) -> dict[str, NDArray[Any]]:
