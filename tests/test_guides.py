@@ -117,6 +117,7 @@ def adapted(command: str, folder: Path) -> list[str]:
         "PATH": "cells.npz",
         "OTHER": runs[1],
         "FILE": "study.py",
+        "FILE.py:NAME": "study.py:study",
         "experiments/unsupervised/study.py": "study.py",
         "docs/results/contrastive.json": "contrastive.json",
         "runs/MyMethod-MyTable-1a2b3c4d": runs[2],
