@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,7 @@ from tests.experiments.toys import EXPERIMENTS, reproduce_here
 from unbraid.data.table import Bytes, Factor, Grid, Rows, Values
 from unbraid.encode import encode
 from unbraid.maths.slices import infomin, orthogonality
+from unbraid.metrics.probe_table import probe_table
 from unbraid.study.claims import Claim
 from unbraid.study.plan import Job
 from unbraid.study.reproduce import Result, Results, read_notes
@@ -466,6 +467,7 @@ def test_a_tiny_plan_goes_from_runs_to_the_page_and_is_not_repeated(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr("unbraid.data.sets.mnist_stl10.MNISTSTL10", Cards)
+    monkeypatch.setattr("unbraid.problems.slices.probe_table", partial(probe_table, iterations=3))
     content, page = reproduce_here(
         "subembeddings",
         tmp_path,
