@@ -3,7 +3,8 @@
     python -m torture.fuzz [--seconds N] [--only NAME,NAME]
 
 An input becomes a file, or words of a command, and is read as users have it read. It gives a value or a UserError;
-anything else is a find, and is kept in build/fuzz/NAME. What was found has a test in tests/test_torture.py.
+anything else is a find, is kept in build/fuzz/NAME, and becomes a test in tests/test_torture.py. What was tried comes
+into the table of docs/reliability.md with the next `make torture`, which does not fuzz itself.
 """
 
 from __future__ import annotations

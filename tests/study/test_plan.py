@@ -12,6 +12,7 @@ import pytest
 
 from tests.toys import Squares
 from unbraid import catalogue
+from unbraid.cli import main
 from unbraid.errors import UserError
 from unbraid.study import Study, chain, product, zipped
 from unbraid.study.plan import Job, load, resolve, select
@@ -144,11 +145,18 @@ def test_a_bad_file_is_one_sentence(text: str, message: str, tmp_path: Path) -> 
         load(file)
 
 
-def test_another_study_of_a_file_is_named(tmp_path: Path) -> None:
+def test_another_study_of_a_file_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     file = tmp_path / "two.py"
     both = "from unbraid.study import *\n{} = Study(runs=product(method='vae', data='dsprites', seed=range({})))\n"
     file.write_text(both.format("study", 2) + both.format("longer", 5))
     assert (len(load(file)), len(load(f"{file}:study")), len(load(f"{file}:longer"))) == (2, 2, 5)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("unbraid.study.run.run_jobs", lambda *_, **__: {})
+    for place in ("two.py", "two.py:longer"):
+        assert main(["study", place]) == 0
+    assert "2 to do, in runs/two\n" in (told := capsys.readouterr().out) and "5 to do, in runs/two-longer\n" in told
     with pytest.raises(UserError, match=r"two.py: it must define 'other = Study\(...\)'; it defines longer, study"):
         load(f"{file}:other")
     with pytest.raises(UserError, match=r"there is no study file .*three\.py"):

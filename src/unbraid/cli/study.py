@@ -50,7 +50,8 @@ def main(arguments: argparse.Namespace) -> int:
     given = {name: getattr(arguments, name) for name in ("workers", "threads", "device", "ray", "cpus", "gpus")}
     resources = Resources(**given)
     jobs = plan.select(plan.load(arguments.file), arguments.only)
-    title = Path(arguments.file).name.replace(".py", "").replace(":", "-")
+    file, _, name = Path(arguments.file).name.partition(".py:")
+    title = f"{file}-{name}" if name else Path(file).stem
     out = arguments.out or str(Path("runs") / title)
     store = open_store(out)
     left = pending(jobs, out, retry_failed=arguments.retry_failed, limit=arguments.limit)

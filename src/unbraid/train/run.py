@@ -290,10 +290,8 @@ def commit() -> str | None:
     here = Path(__file__).parent
 
     def git(*words: str) -> str:
-        result = subprocess.run(
-            ["git", "--no-optional-locks", "-C", str(here), *words], capture_output=True, text=True, check=True
-        )
-        return result.stdout.strip()
+        command = ["git", "--no-optional-locks", "-C", str(here), *words]
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
 
     try:
         git("ls-files", "--error-unmatch", __file__)  # else it is installed within the repository of something else
