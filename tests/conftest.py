@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
@@ -43,6 +44,14 @@ def data_root_of_the_tests(tmp_path_factory: pytest.TempPathFactory) -> Iterator
         patch.setenv("UNBRAID_DATA", str(tmp_path_factory.mktemp("data")))
         patch.setenv("UNBRAID_CACHE", str((base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "cache"))
         yield
+
+
+@pytest.fixture(autouse=True)
+def the_same_numbers_whatever_ran_before(request: pytest.FixtureRequest) -> None:
+    """Each test draws from a fresh generator: which tests share a process changes from run to run."""
+    drawn: np.random.Generator | None = getattr(request.module, "RNG", None)
+    if drawn is not None:
+        drawn.bit_generator.state = np.random.default_rng(0).bit_generator.state
 
 
 @pytest.fixture(autouse=True, scope="session")
