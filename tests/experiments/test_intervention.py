@@ -430,6 +430,7 @@ def test_flowers_are_learned_from_where_there_are_some(tmp_path: Path, monkeypat
     assert [point["path"] for point in flowers()] == [str(tmp_path / "flowers.zip")]
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:MNIST is not in:UserWarning")
 def test_a_tiny_plan_goes_from_runs_to_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every table and picture is made, of flat rooms for 3D Shapes and the digits at hand, and no run is made twice."""

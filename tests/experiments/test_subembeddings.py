@@ -463,6 +463,7 @@ def test_probes_of_every_kind_are_measured_for_every_block() -> None:
     assert len(np.unique(other.values(np.arange(500)), axis=0)) == 36
 
 
+@pytest.mark.slow
 def test_a_tiny_plan_goes_from_runs_to_the_page_and_is_not_repeated(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

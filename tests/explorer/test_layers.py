@@ -179,15 +179,15 @@ def test_numbers_arrive(scripts: Any, bits: Bits) -> None:
     np.testing.assert_allclose(found[:7], arrays[0], rtol=2e-7)  # a vector keeps all of its bits
 
 
-def in_gif(scripts: Any, frames: np.ndarray[Any, Any]) -> list[np.ndarray[Any, Any]]:
+def in_gif(scripts: Any, frames: np.ndarray[Any, Any], times: int = 1) -> list[np.ndarray[Any, Any]]:
     """Frames [n, h, w, 4] through our writer and another's reader."""
     text = scripts.evaluate(
-        """async ([frames, width, height]) => {
+        """async ([frames, width, height, times]) => {
           const images = frames.map((frame) => new ImageData(Uint8ClampedArray.from(frame), width, height));
-          const bytes = new Uint8Array(await gif(images, 8).arrayBuffer());
+          const bytes = new Uint8Array(await gif(images, 8, times).arrayBuffer());
           return btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(""));
         }""",
-        [[frame.flatten().tolist() for frame in frames], frames.shape[2], frames.shape[1]],
+        [[frame.flatten().tolist() for frame in frames], frames.shape[2], frames.shape[1], times],
     )
     file = Image.open(io.BytesIO(base64.b64decode(text)))
     assert file.n_frames == len(frames)  # type: ignore[attr-defined]
@@ -206,6 +206,13 @@ def test_a_gif_of_few_colours_is_exact(scripts: Any) -> None:
     frames[..., 3] = 255
     for found, frame in zip(in_gif(scripts, frames), frames, strict=True):
         np.testing.assert_array_equal(found, frame[..., :3])
+
+
+def test_a_gif_is_enlarged_by_whole_pixels(scripts: Any) -> None:
+    frames = np.random.default_rng(0).integers(0, 256, (2, 4, 7, 4), dtype=np.uint8)
+    frames[..., 3] = 255
+    for found, frame in zip(in_gif(scripts, frames, times=5), frames, strict=True):
+        np.testing.assert_array_equal(found, frame[..., :3].repeat(5, 0).repeat(5, 1))
 
 
 def test_a_gif_of_many_colours_is_close(scripts: Any) -> None:

@@ -89,21 +89,34 @@ function compressed(places) {
   return bytes;
 }
 
-/** Frames, as ImageData of one size, shown for `delay` hundredths of a second each, again and again. */
-function gif(frames, delay) {
+/** Each pixel `times` wide and high. */
+function repeated(places, width, times) {
+  const wide = width * times;
+  const all = new Uint8Array(places.length * times * times);
+  for (let row = 0; row * width < places.length; row++) {
+    const start = row * times * wide;
+    for (let x = 0; x < wide; x++) all[start + x] = places[row * width + Math.floor(x / times)];
+    for (let copy = 1; copy < times; copy++) all.copyWithin(start + copy * wide, start, start + wide);
+  }
+  return all;
+}
+
+/** Frames, as ImageData of one size, enlarged so many times, shown for `delay` hundredths of a second each, for ever. */
+function gif(frames, delay, times = 1) {
   const { width, height } = frames[0];
+  const size = [width * times, height * times];
   const colors = frames.map(({ data }) =>
     Array.from({ length: width * height }, (_, i) => (data[4 * i] << 16) | (data[4 * i + 1] << 8) | data[4 * i + 2]),
   );
   const palette = paletteOf([...new Set(colors.flat())], 256);
   const known = new Map(palette.map((color, i) => [color, i]));
   const low = (number) => [number & 255, number >> 8];
-  const bytes = [...new TextEncoder().encode("GIF89a"), ...low(width), ...low(height), 0xf7, 0, 0];
+  const bytes = [...new TextEncoder().encode("GIF89a"), ...size.flatMap(low), 0xf7, 0, 0];
   for (let i = 0; i < 256; i++) bytes.push(palette[i] >> 16, (palette[i] >> 8) & 255, palette[i] & 255);
   bytes.push(0x21, 0xff, 11, ...new TextEncoder().encode("NETSCAPE2.0"), 3, 1, 0, 0, 0);
   for (const frame of colors) {
-    bytes.push(0x21, 0xf9, 4, 0, ...low(delay), 0, 0, 0x2c, 0, 0, 0, 0, ...low(width), ...low(height), 0, 8);
-    const data = compressed(indexed(frame, palette, known));
+    bytes.push(0x21, 0xf9, 4, 0, ...low(delay), 0, 0, 0x2c, 0, 0, 0, 0, ...size.flatMap(low), 0, 8);
+    const data = compressed(repeated(indexed(frame, palette, known), width, times));
     for (let i = 0; i < data.length; i += 255) {
       const part = data.slice(i, i + 255);
       bytes.push(part.length, ...part);

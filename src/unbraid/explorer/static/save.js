@@ -23,9 +23,13 @@ function tools() {
   return make("div", { class: "tools" }, segments, make("div", { class: "buttons" }, ...drawing, link));
 }
 
-/** Pixels enlarged by a whole number, to about 512 on a side. */
+/** How many times a picture is enlarged: a whole number, to about 512 on a side. */
+function enlargement({ width, height }) {
+  return Math.max(1, Math.floor(512 / Math.max(width, height)));
+}
+
 function enlarged(source) {
-  const times = Math.max(1, Math.floor(512 / Math.max(source.width, source.height)));
+  const times = enlargement(source);
   const canvas = new OffscreenCanvas(source.width * times, source.height * times);
   const context = canvas.getContext("2d", { willReadFrequently: true });
   context.imageSmoothingEnabled = false;
@@ -53,8 +57,7 @@ async function saveGif() {
   for (let i = 0; i < FRAMES; i++) {
     const code = state.code.slice();
     code[column] = low + ((high - low) * (1 - Math.cos((2 * Math.PI * i) / FRAMES))) / 2;
-    const drawn = enlarged(paint(picture(""), await model.decode(state.place, code, `gif ${i}`)));
-    frames.push(drawn.getContext("2d").getImageData(0, 0, drawn.width, drawn.height));
+    frames.push(pixels(await model.decode(state.place, code, `gif ${i}`)));
   }
-  save(gif(frames, 8), `-${name}.gif`);
+  save(gif(frames, 8, enlargement(frames[0])), `-${name}.gif`);
 }
