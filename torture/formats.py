@@ -306,8 +306,8 @@ TEN_GB = 10 * 10**9
 
 def bombs(folder: Path) -> dict[str, Callable[[], Any]]:
     """Files that say that they hold 10 GB, or do, and what reads them."""
+    from unbraid.data.io.array_files import read_arrays
     from unbraid.sample_files import _array
-    from unbraid.train.run import read_arrays
 
     def put(name: str, content: bytes) -> Path:
         (folder / name).write_bytes(content)

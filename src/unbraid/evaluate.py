@@ -12,13 +12,14 @@ import numpy as np
 
 from unbraid import catalogue
 from unbraid.codes import FILE, Block, Codes, read_codes
+from unbraid.data.io.array_files import read_arrays
 from unbraid.errors import UserError, of_the_disk
 from unbraid.metrics.contract import Score
 from unbraid.metrics.suite import DEFAULT, Tell, available, metric_function, needs_factors, silent
 from unbraid.problems import problems_of
 from unbraid.problems.contract import EXAMPLES, Trained
 from unbraid.problems.scores import Loaded, Options, all_scores, check_metrics, has_factors, split_name, take_scores
-from unbraid.train.run import Run, read_arrays, write
+from unbraid.train.run import Run, write
 
 if TYPE_CHECKING:  # scores of codes need no torch
     from unbraid.data.table import Table

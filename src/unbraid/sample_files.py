@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unbraid.data.io.array_files import H5Rows, StoredArray, npy, npz
+from unbraid.data.io.array_files import H5Rows, StoredArray, npy, npz, read_arrays
 from unbraid.data.io.column_files import OPEN
 from unbraid.data.io.formats import reading
 from unbraid.data.io.image_files import Color
@@ -25,7 +25,6 @@ from unbraid.data.sets.images import Images
 from unbraid.data.table import Rows
 from unbraid.errors import UserError
 from unbraid.model import Model
-from unbraid.train.run import read_arrays
 
 TABLES = (".csv", ".tsv", ".parquet")
 HDF5 = (".h5", ".hdf5")

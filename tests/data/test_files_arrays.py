@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,8 @@ import pytest
 from numpy.typing import NDArray
 
 from unbraid.data.io import array_files as arrays
-from unbraid.data.io.array_files import H5Rows, cached_rows, npy, npz
+from unbraid.data.io.array_cache import load_array
+from unbraid.data.io.array_files import H5Rows, cached_rows, npy, npz, read_arrays
 from unbraid.errors import UserError
 
 PIXELS = np.random.default_rng(0).integers(0, 256, (5, 4, 3), dtype=np.uint8)
@@ -146,3 +148,14 @@ def test_h5_rows_in_any_order_and_what_is_refused(tmp_path: Path) -> None:
     cut.write_bytes(file.read_bytes()[:3000])
     with pytest.raises(UserError, match=r"cut\.h5 is corrupt"):
         H5Rows(cut, "images", (20, 4, 4, 3), "uint8")
+
+
+def test_a_member_that_is_no_array_is_refused(tmp_path: Path) -> None:
+    """numpy gives its bytes where the first of them are damaged."""
+    with zipfile.ZipFile(tmp_path / "x.npz", "w") as file:
+        file.writestr("rows.npy", b"\x93NUMPX" + bytes(100))
+    with pytest.raises(UserError, match=r"x\.npz is not a readable \.npz file of plain arrays \('rows' in it is no"):
+        read_arrays(tmp_path / "x.npz")
+    with zipfile.ZipFile(tmp_path / "kept.npz", "w") as file:
+        file.writestr("maps.npy", b"\x93NUMPX" + bytes(100))
+    assert load_array(tmp_path / "kept.npz", (3,)) is None

@@ -74,7 +74,7 @@ def test_arrays_that_are_refused(tmp_path: Path) -> None:
     array = good.copy()
     array[1, 0, 0], array[2, 3, 4] = 2, np.nan
     says(array, "has NaN, first in image 2: replace it")
-    says(good[0], r"has shape \(6, 6\), a table of features: images are .* for features is two_folders")
+    says(good[0], r"has shape \(6, 6\), a table of features: images are .* for features is table")
     for bad in (1.01, -0.01, np.inf):
         array = good.copy()
         array[2, 3, 4] = bad

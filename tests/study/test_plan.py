@@ -57,6 +57,19 @@ def test_what_cannot_work_is_refused(change: dict[str, Any], message: str) -> No
         Study(runs=product([{**RUN, **change}])).jobs()
 
 
+@pytest.mark.parametrize(
+    "point",
+    [
+        {"method": "cnn", "data": "images", "path": "faces"},
+        {"method": "cnn", "data": "table", "path": "cells.csv", "class_label": "kind"},
+        {"method": "ada_gvae", "data": "table", "path": "cells.csv", "factors": "size,age"},
+        {"method": "cnn", "data": "two_folders", "target": "cases", "background": "controls"},
+    ],
+)
+def test_what_files_may_give_is_not_refused_before_they_are_read(point: dict[str, Any]) -> None:
+    assert Study(runs=product([point], steps=10, seed=0)).jobs()
+
+
 def test_the_same_run_twice_is_refused_however_it_is_written() -> None:
     names = {resolve({**RUN, "beta": beta}).name for beta in (4, 4.0, np.float64(4))}
     assert len(names | {resolve(RUN).name}) == 1

@@ -34,7 +34,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unbraid.catalogue import OBJECT
-from unbraid.data.io.formats import check_packed
+from unbraid.data.io.array_files import read_arrays
 from unbraid.errors import UserError
 
 try:
@@ -260,23 +260,6 @@ def _remedy(path: Path, name: str) -> str:
     if name == "run.json":
         return "the run cannot be used; train it again, in another folder"
     return f"remove it, and 'unbraid report {path}' makes it anew"
-
-
-def read_arrays(path: Path) -> dict[str, NDArray[Any]]:
-    """The arrays of an npz file; nothing in it is unpickled."""
-    try:
-        found = np.load(path, allow_pickle=False)
-        if not hasattr(found, "files"):
-            raise ValueError("it holds one bare array, not named ones")
-        with found:
-            for member in found.zip.infolist():
-                check_packed(member.filename, member.compress_size, member.file_size)
-            return {name: found[name] for name in found.files}
-    except FileNotFoundError as error:
-        raise UserError(f"there is no file {path}") from error
-    except Exception as error:  # numpy and zipfile raise a dozen kinds for damaged files
-        reason = "it is no npz file, or an array of objects" if "pickle" in str(error) else error
-        raise UserError(f"{path} is not a readable .npz file of plain arrays ({reason})") from error
 
 
 def versions() -> dict[str, str]:

@@ -33,9 +33,10 @@ def load_array(path: Path, shape: tuple[int, ...]) -> NDArray[np.float32] | None
     try:
         with path.open("rb") as file:
             array: NDArray[np.float32] = np.load(file, allow_pickle=False)["maps"]
+            fits = array.shape == shape and array.dtype == np.float32
     except Exception:  # whatever is wrong with the file, it is computed again
         return None
-    return array if array.shape == shape and array.dtype == np.float32 else None
+    return array if fits else None
 
 
 def save_array(path: Path, array: NDArray[np.float32]) -> None:

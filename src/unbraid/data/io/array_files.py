@@ -259,3 +259,24 @@ def _data_offset(path: Path, member: zipfile.ZipInfo) -> int:
         file.seek(member.header_offset + 26)
         name, extra = struct.unpack("<HH", read_exactly(file, 4))
     return int(member.header_offset + 30 + name + extra)
+
+
+def read_arrays(path: Path) -> dict[str, NDArray[Any]]:
+    """All arrays of an npz file, in memory; nothing in it is unpickled."""
+    try:
+        found = np.load(path, allow_pickle=False)
+        if not hasattr(found, "files"):
+            raise ValueError("it holds one bare array, not named ones")
+        with found:
+            for member in found.zip.infolist():
+                check_packed(member.filename, member.compress_size, member.file_size)
+            arrays = {name: found[name] for name in found.files}
+        for name, array in arrays.items():
+            if not isinstance(array, np.ndarray):  # the bytes of a member that does not begin as an array does
+                raise ValueError(f"'{name}' in it is no array")
+        return arrays
+    except FileNotFoundError as error:
+        raise UserError(f"there is no file {path}") from error
+    except Exception as error:  # numpy and zipfile raise a dozen kinds for damaged files
+        reason = "it is no npz file, or an array of objects" if "pickle" in str(error) else error
+        raise UserError(f"{path} is not a readable .npz file of plain arrays ({reason})") from error

@@ -39,7 +39,7 @@ class Images(ClassTable):
     """
 
     name = "images"
-    gives = ("Images", "Transitions")
+    gives = ("Images", "Labelled", "Transitions", "Views")  # at most; an instance knows what its files give
     _read: Reader
 
     def __init__(self, *, path: FilePath, size: Size = 64, color: Literal["as_is", "grey", "rgb"] = "as_is") -> None:
@@ -98,7 +98,7 @@ class Images(ClassTable):
             pixels = stored(rows).reshape(len(rows), *pictures.shape[1:3], -1).transpose(axes)
             return _to_bytes(pixels).repeat(channels // present, 1)
 
-        self.shape, self.gives = (channels, size, size), ("Images",)  # type: ignore[assignment]
+        self.shape = (channels, size, size)
         self._read = resized(read, count, (channels, height, width), size)
         self._classes(_labels(labels, count), ())
 
@@ -106,9 +106,10 @@ class Images(ClassTable):
         self.labels = np.asarray(labels, np.int64)
         count = len(names) or int(self.labels.max(initial=0)) + 1
         self.class_names = names or tuple(str(i) for i in range(count))
+        self.gives = ("Images", *(("Transitions",) if self.files else ()))  # type: ignore[assignment]
         if count > 1:
             self.factors, self.label, self.shared = (Factor("class", count),), "class", ("class",)
-            self.gives += ("Labelled", "Views")  # type: ignore[assignment]  # the class's own is shorter
+            self.gives += ("Labelled", "Views")  # type: ignore[assignment]
 
 
 def _natural(name: str) -> list[tuple[int, str]]:
@@ -182,7 +183,7 @@ def _layout(stored: StoredArray) -> tuple[tuple[int, int, int, int], tuple[int, 
     if len(stored.shape) == 2:
         raise UserError(
             f"{stored.where} has shape {stored.shape}, a table of features: images are [n, h, w], [n, h, w, c] or "
-            "[n, c, h, w], and the data set for features is two_folders"
+            "[n, c, h, w], and the data set for features is table"
         )
     if len(shape) != 4 or shape[axes[1]] not in (1, 3) or 0 in shape:
         raise UserError(f"{stored.where} has shape {stored.shape} instead of [n, h, w], [n, h, w, c] or [n, c, h, w]")

@@ -33,7 +33,7 @@ class Table(Subset):
     """
 
     name = "table"
-    gives = ("Images",)
+    gives = ("Images", "Labelled", "Pairs", "Views")  # at most; an instance knows what its columns give
 
     def __init__(
         self,

@@ -34,7 +34,7 @@ class TwoFolders(Table):
     """
 
     name = "two_folders"
-    gives = ("Images", "TargetBackground")
+    gives = ("Images", "Labelled", "TargetBackground")  # without classes no Labelled
 
     def __init__(
         self,
@@ -74,8 +74,8 @@ class TwoFolders(Table):
         self.shape, self.factors, self.label = self.target.shape, self.target.factors, self.target.label
         self.files, self.scaling = self.target.files, self.target.scaling
         self.class_names = self.target.class_names
-        if self.label:
-            self.gives = ("Images", "Labelled", "TargetBackground")  # type: ignore[assignment]
+        if not self.label:
+            self.gives = ("Images", "TargetBackground")  # type: ignore[assignment]
         if test_rows:
             self._hold_out(test_rows, draw)
 
