@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 
 import pytest
 
+from unbraid import load_data
 from unbraid.config import AtLeast, FilePath, Rate, Share, Size, Within, arguments_of
 from unbraid.errors import UserError
 
@@ -37,3 +38,8 @@ def test_its_limits_hold() -> None:
     function.__annotations__["x"] = Annotated[int, Within(1, 178)]
     with pytest.raises(UserError, match="x of f must be from 1 to 178, not 200"):
         arguments_of(function)[0].check(200, "f")
+
+
+def test_what_is_required_cannot_be_none() -> None:
+    with pytest.raises(UserError, match="path of images must be given: folder, zip file"):
+        load_data("images", path=None)

@@ -94,7 +94,7 @@ Path("been_here").write_text("imported")
 def mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A file with a method, a data set and networks, in the working directory."""
     monkeypatch.chdir(tmp_path)
-    catalogue._module.cache_clear()
+    catalogue._executed.cache_clear()
     (tmp_path / "mine.py").write_text(SOURCE)
     return tmp_path / "mine.py"
 
@@ -160,7 +160,7 @@ def test_a_run_of_an_own_method_is_loaded_only_where_it_is_named(mine: Path) -> 
     data = Squares()
     method = unbraid.build("mine.py:Sparse", data)
     path = unbraid.fit(method, data, steps=2, batch=8, show=False).path
-    catalogue._module.cache_clear()
+    catalogue._executed.cache_clear()
     (mine.parent / "been_here").unlink()
     with pytest.raises(
         UserError, match=r"was made with .*mine.py:Sparse, which is code of its own: name it, as in load_run"
@@ -194,7 +194,7 @@ def test_scores_and_reports_of_a_strange_run_import_nothing_either(
 ) -> None:
     assert main(["run", method, "--data", "mine.py:Dots", *QUICK, "--train-only"]) == 0
     run = the_run(mine.parent)
-    catalogue._module.cache_clear()
+    catalogue._executed.cache_clear()
     (mine.parent / "been_here").unlink()
     assert main(["report", str(run.path)]) == 1
     message = capsys.readouterr().err
@@ -234,7 +234,7 @@ def test_installed_packages_give_methods_by_name(mine: Path, monkeypatch: pytest
     catalogue._installed.cache_clear()
     data = Squares()
     run = unbraid.fit(unbraid.build("sparse", data), data, steps=2, batch=8, show=False)
-    assert run.path.name.startswith("sparse-squares-")
+    assert run.path.name.startswith("sparse-Squares-")
     assert unbraid.load_run(run.path).feature_names == ["z0", "z1", "z2"]  # installed: it needs not be named
     assert list(catalogue.installed_entries("methods")) == ["sparse"]
     assert catalogue.find("methods", "vae").load().__module__ == "unbraid.methods.vae"
@@ -249,3 +249,34 @@ def test_networks_on_the_command_line(mine: Path, capsys: pytest.CaptureFixture[
     assert run.plan.arguments["encoder"] == f"{mine}:Net(hidden=6)"
     assert f"--encoder '{mine}:Net(hidden=6)'" in run.plan.command
     assert unbraid.load_run(run.path, trust=True).method.encoder[1].out_features == 6  # type: ignore[index]
+
+
+def test_an_edited_file_is_read_again(mine: Path) -> None:
+    first = catalogue.load_object("mine.py:Sparse")
+    assert catalogue.load_object("mine.py:Sparse") is first
+    mine.write_text(SOURCE.replace("A sparse autoencoder", "Another one"))
+    second = catalogue.load_object("mine.py:Sparse")
+    assert (first.__doc__.split("\n")[0], second.__doc__.split("\n")[0]) == ("A sparse autoencoder.", "Another one.")
+    assert catalogue.place_of(first) == catalogue.place_of(second) == f"{mine}:Sparse"
+
+
+def test_files_of_one_name_in_folders_of_one_name_are_two(tmp_path: Path) -> None:
+    found = []
+    for folder in ("a", "b"):
+        path = tmp_path / folder / "copy (1)" / "net.py"
+        path.parent.mkdir(parents=True)
+        path.write_text("class Net: ...")
+        found.append((catalogue.load_object(f"{path}:Net"), f"{path}:Net"))
+    for thing, place in found:
+        assert catalogue.place_of(thing) == place
+        assert catalogue.source_digest(f"{place}(width=3)") is not None
+
+
+def test_a_file_that_cannot_be_executed_leaves_nothing_behind(tmp_path: Path) -> None:
+    before = set(sys.modules)
+    (tmp_path / "bad.py").write_text("def (")
+    with pytest.raises(UserError, match=r"bad\.py:Net' cannot be imported: invalid syntax"):
+        catalogue.load_object(f"{tmp_path}/bad.py:Net")
+    with pytest.raises(UserError, match=r"':Net' names nothing: write file\.py:name or"):
+        catalogue.load_object(":Net")
+    assert not [name for name in set(sys.modules) - before if "bad" in name]

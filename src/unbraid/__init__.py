@@ -18,29 +18,39 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from unbraid.data.arrays import from_arrays, from_frame, from_pairs
+    from unbraid.data.split import correlate, hold_out
     from unbraid.data.torch_sets import from_torch
+    from unbraid.errors import UserError
     from unbraid.estimator import Disentangler
     from unbraid.evaluate import represent, score, score_file
     from unbraid.explorer.page import explore
+    from unbraid.metrics.contract import Score
     from unbraid.metrics.suite import score as score_arrays
-    from unbraid.model import load_run
+    from unbraid.model import Model, load_run
     from unbraid.reports.page import report
-    from unbraid.study.power import seeds_needed
+    from unbraid.study.power import seeds_for, seeds_needed
     from unbraid.study.records import load_study
     from unbraid.train.fit import fit
     from unbraid.train.load import build, load_data
+    from unbraid.train.run import Run
 
     __version__: str
 
 __all__ = [
     "Disentangler",
+    "Model",
+    "Run",
+    "Score",
+    "UserError",
     "build",
+    "correlate",
     "explore",
     "fit",
     "from_arrays",
     "from_frame",
     "from_pairs",
     "from_torch",
+    "hold_out",
     "load_data",
     "load_run",
     "load_study",
@@ -49,20 +59,25 @@ __all__ = [
     "score",
     "score_arrays",
     "score_file",
+    "seeds_for",
     "seeds_needed",
 ]
 MODULES = {
     "data.arrays": ("from_arrays", "from_frame", "from_pairs"),
+    "data.split": ("correlate", "hold_out"),
     "data.torch_sets": ("from_torch",),
+    "errors": ("UserError",),
     "estimator": ("Disentangler",),
     "evaluate": ("represent", "score", "score_file"),
     "explorer.page": ("explore",),
-    "model": ("load_run",),
+    "metrics.contract": ("Score",),
+    "model": ("Model", "load_run"),
     "reports.page": ("report",),
-    "study.power": ("seeds_needed",),
+    "study.power": ("seeds_for", "seeds_needed"),
     "study.records": ("load_study",),
     "train.fit": ("fit",),
     "train.load": ("build", "load_data"),
+    "train.run": ("Run",),
 }
 
 

@@ -103,6 +103,12 @@ def name_of(thing: Any) -> str:
     return names[0] if names else place
 
 
+def name_of_table(table: Any) -> str:
+    """The name by which a data set is found again, or the place of a user's own class that was not loaded by it."""
+    ours = type(table).__module__.startswith("unbraid.")
+    return str(table.origin or (table.name if ours else place_of(type(table))))
+
+
 def place_of(thing: Any) -> str:
     """'file.py:name' of what was defined in a script or loaded from a file, 'package.module:name' of all else."""
     module = sys.modules.get(thing.__module__)
@@ -112,28 +118,35 @@ def place_of(thing: Any) -> str:
 
 def absolute(place: str) -> str:
     """A place with the absolute path of its file, so that it means the same from any working directory."""
-    head, bracket, rest = place.partition("(")
-    file, _, name = head.rpartition(":")
+    file, name, arguments = split_place(place)
     file = str(Path(file).expanduser().absolute()) if file.endswith(".py") else file
-    return f"{file}:{name}{bracket}{rest}"
+    return f"{file}:{name}{arguments}"
+
+
+def split_place(place: str) -> tuple[str, str, str]:
+    """The file or module of a place, the name in it, and the arguments behind that name, with their brackets."""
+    found = re.fullmatch(r"(?P<file>.*?\.py|[^(:]*):(?P<name>[^(]*)(?P<arguments>.*)", place, re.DOTALL)
+    if not found or not found["file"] or not found["name"]:
+        raise UserError(f"'{place}' names nothing: write file.py:name or package.module:name")
+    return found["file"], found["name"], found["arguments"]
 
 
 def source_digest(place: str) -> str | None:
     """A digest of the file that a place lies in; None where there is none. Nothing is imported."""
-    module = place.removeprefix(OBJECT).partition("(")[0].rpartition(":")[0]
-    file = module if module.endswith(".py") else getattr(sys.modules.get(module), "__file__", None)
     try:
+        module = split_place(place.removeprefix(OBJECT))[0]
+        file = module if module.endswith(".py") else getattr(sys.modules.get(module), "__file__", None)
         return hashlib.sha256(Path(file).read_bytes()).hexdigest()[:16] if file and Path(file).is_file() else None
-    except (OSError, ValueError):  # what a run calls a file need not be one
+    except (OSError, ValueError, UserError):  # what a run calls a file need not be one
         return None
 
 
 def load_object(spec: str) -> Any:
     """What 'file.py:name' or 'package.module:name' stands for."""
-    place, _, name = absolute(spec).rpartition(":")
+    place, name, _ = split_place(absolute(spec))
     try:
         module = _module(place) if place.endswith(".py") else importlib.import_module(place)
-    except ImportError as error:
+    except (ImportError, SyntaxError) as error:
         raise UserError(f"'{spec}' cannot be imported: {error}") from error
     if not hasattr(module, name):
         raise UserError(f"{place} has no '{name}'")
@@ -145,9 +158,7 @@ def check_place(spec: str) -> None:
 
     The file is read and not imported: it may need what is slow to import, or what only other machines have.
     """
-    place, _, name = absolute(spec).rpartition(":")
-    if not place:
-        raise UserError(f"'{spec}' names no function: write file.py:name or package.module:name")
+    place, name, _ = split_place(absolute(spec))
     if not place.endswith(".py"):
         if importlib.util.find_spec(place.partition(".")[0]) is None:
             raise UserError(f"'{spec}' cannot be imported: there is no '{place.partition('.')[0]}'")
@@ -182,7 +193,6 @@ def _installed(kind: str) -> dict[str, EntryPoint]:
     return {point.name: point for point in entry_points(group=f"unbraid.{kind}") if point.name not in entries(kind)}
 
 
-@cache
 def _module(file: str) -> Any:
     path = Path(file)
     if not path.is_file():
@@ -190,12 +200,23 @@ def _module(file: str) -> Any:
     main = sys.modules.get("__main__")
     if getattr(main, "__file__", None) and Path(str(main.__file__)).absolute() == path:  # type: ignore[union-attr]
         return main
-    spec = importlib.util.spec_from_file_location(f"{path.parent.name}_{path.stem}", path)
+    return _executed(path, path.read_bytes())
+
+
+@cache
+def _executed(path: Path, source: bytes) -> Any:
+    """The module of a file as it is now: one that was edited since it was loaded is another."""
+    digest = hashlib.sha256(str(path).encode() + source).hexdigest()[:8]
+    spec = importlib.util.spec_from_file_location(f"{path.parent.name}_{path.stem}_{digest}", path)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module  # dataclasses look their module up
     module.__dict__[FROM_FILE] = str(path)
-    spec.loader.exec_module(module)
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[spec.name]
+        raise
     return module
 
 

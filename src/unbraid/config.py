@@ -100,8 +100,10 @@ class Argument:
     def check(self, value: Any, owner: str) -> None:
         """Refuses a value that the annotation does not allow."""
         kind, optional = _split(self.annotation)
-        if value is None and (optional or self.default is None):
-            return
+        if value is None:
+            if optional or (self.default is None and not self.required):
+                return
+            raise UserError(f"{self.name} of {owner} must be given: {self.meaning or 'it cannot be None'}")
         plain, limit = _limited(kind)
         number: Any
         number, described = NUMBERS.get(plain, (object, ""))
@@ -212,10 +214,9 @@ class Configured:
         bound = signature.bind(self, *args, **kwargs)
         bound.apply_defaults()
         known = _constructor(cls)  # type: ignore[arg-type]
-        for argument in known:
-            if argument.name in kwargs:
-                argument.check(kwargs[argument.name], cls.__module__.rpartition(".")[2])
-        object.__setattr__(self, "arguments", {a.name: a.absolute(bound.arguments[a.name]) for a in known})
+        owner = cls.__module__.rpartition(".")[2]
+        kept = {a.name: a.converted(bound.arguments[a.name], owner) for a in known}
+        object.__setattr__(self, "arguments", kept)
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:

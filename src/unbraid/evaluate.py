@@ -30,7 +30,7 @@ POINTS = 10_000  # rows encoded unless another number is asked for
 
 
 def represent(
-    run: Run,
+    run: Run | Path | str,
     method: Method[Any],
     data: Table,
     *,
@@ -42,6 +42,9 @@ def represent(
     """Writes codes.npz and pictures.npz of a run, and gives the codes.
 
     Args:
+        run: the run, or its directory
+        method: that of the run, trained
+        data: that of the run
         points: number of rows to encode, drawn without replacement; all of them where there are fewer
         image: row of the image whose traversals are drawn; the first drawn one unless given
         seed: of the draw
@@ -51,7 +54,7 @@ def represent(
 
     from unbraid.encode import encode
 
-    table = data.test or data
+    run, table = Run.of(run), data.test or data
     if image is not None and not 0 <= image < len(table):
         raise UserError(f"there is no image {image}: {table.name} has the rows 0 to {len(table) - 1}")
     tell(f"encoding {min(points, len(table)):,} samples")
@@ -73,7 +76,7 @@ def represent(
 
 
 def score(
-    run: Run,
+    run: Run | Path | str,
     *,
     block: str | None = None,
     metrics: Sequence[str] | None = None,
@@ -87,6 +90,7 @@ def score(
     Metrics that need the model are taken of the run's method and data set, which are loaded again.
 
     Args:
+        run: the run, or its directory
         block: of the code; the first unless given
         metrics: their names; unless given, the default suite and all scores of the run's kinds of problem
         seed: of whatever the metrics draw
@@ -95,16 +99,18 @@ def score(
         tell: is called with what is done next
     """
 
+    found = Run.of(run)
+
     def loaded() -> tuple[Method[Any], Table]:
         from unbraid.train.load import load_method, load_table
 
-        return load_method(run.path, trust=trust or run.trusted), load_table(run, trust=trust)
+        return load_method(found.path, trust=trust or found.trusted), load_table(found, trust=trust)
 
-    warn_if_unfinished(run)
+    warn_if_unfinished(found)
     of_model = metrics is not None and set(metrics) <= set(catalogue.of_models())
-    codes = None if of_model else read_codes(run)
-    scores = _scores(codes, metrics, options, seed=seed, block=block, loaded=loaded, where=str(run.path), tell=tell)
-    run.write_json("scores.json", run.scores() | {name: value.as_dict() for name, value in scores.items()})
+    codes = None if of_model else read_codes(found)
+    scores = _scores(codes, metrics, options, seed=seed, block=block, loaded=loaded, where=str(found.path), tell=tell)
+    found.write_json("scores.json", found.scores() | {name: value.as_dict() for name, value in scores.items()})
     return scores
 
 
@@ -122,6 +128,7 @@ def score_file(
     `codes_<block>`) and `factors` [n, k].
 
     Args:
+        run: the run, or its directory
         block: of the code; the first unless given
         metrics: their names; unless given, the default suite and all scores of the file's kinds of problem
         seed: of whatever the metrics draw

@@ -158,7 +158,7 @@ def test_other_data_do_not_continue_a_run(tmp_path: Path, capsys: pytest.Capture
     assert main([*words.split(), "--out", str(tmp_path / "runs")]) == 0
     np.save(path, np.zeros((30, 16, 16), np.uint8))
     assert main([*words.split(), "--out", str(tmp_path / "runs")]) == 1
-    assert "had 40 rows of [1, 16, 16], now there are 30" in capsys.readouterr().err
+    assert "the data have changed (40 rows of [1, 16, 16], now 30 of [1, 16, 16]) since" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from unbraid.data.arrays import from_pairs
 from unbraid.data.class_table import ClassTable
 from unbraid.data.sets.dsprites import DSprites
 from unbraid.data.sets.mpi3d import MPI3D
@@ -176,3 +177,46 @@ def test_what_cannot_be_split_is_said() -> None:
         DSprites(correlated=-0.1)
     with pytest.raises(UserError, match="must be more than 0, not -5"):
         correlate(table, ("posX", "scale"), 0.2, count=-5)
+
+
+def test_no_part_is_taken_for_another_or_for_the_whole() -> None:
+    whole = DSprites()
+    held = [hold_out(whole, fraction=0.1, seed=seed) for seed in (0, 0, 1)]
+    tied = [correlate(whole, ("posX", "scale"), sigma, count=1000) for sigma in (0.1, 0.4)]
+    nested = [select_rows(part, np.arange(500)) for part in (*tied, Classes([0, 1] * 500))]
+    digests = [part.arguments["chosen_rows"] for part in (*held, *tied, *nested)]
+    assert digests[0] == digests[1]
+    assert len(set(digests)) == len(digests) - 1
+    assert "chosen_rows" not in whole.arguments
+    assert select_rows(nested[2], np.arange(9)).arguments != select_rows(Classes([0, 1] * 500), np.arange(9)).arguments
+
+
+def test_a_class_of_one_row_in_a_part_is_its_own_partner() -> None:
+    table = Classes([0, 0, 0, 1, 1, 2])
+    for part in (
+        select_rows(table, np.array([0, 2, 3])),
+        select_rows(select_rows(table, ALL[:5]), np.array([0, 2, 3])),
+    ):
+        rng = np.random.default_rng(0)
+        assert part.partner(np.array([0, 1, 2] * 20), rng).tolist() == [1, 0, 2] * 20
+
+
+def test_a_part_keeps_the_names_of_classes() -> None:
+    table = Classes([0, 1, 2, 2])
+    table.class_names = ("well", "ill", "worse")
+    assert hold_out(table, count=1).class_names == table.class_names
+
+
+def test_a_part_of_pairs_has_whole_pairs() -> None:
+    first = np.arange(12, dtype=np.uint8).reshape(12, 1, 1, 1).repeat(4, 2).repeat(4, 3)
+    table = hold_out(from_pairs(first, first + 100, changed=1, label=np.arange(12) % 3), count=4, seed=1)
+    assert table.test is not None
+    rows = np.concatenate([part.images(np.arange(len(part)))[:, 0, 0, 0] for part in (table, table.test)])
+    assert sorted(rows) == list(range(12))
+    for part in (table, table.test):
+        assert part.arguments != from_pairs(first, first + 100).arguments
+        here = np.arange(len(part))
+        others = part.change(here, np.ones(len(part), np.int64), np.random.default_rng(0))
+        np.testing.assert_array_equal(part.images(others), part.images(here) + 100)
+        np.testing.assert_array_equal(part.values(others), part.values(here))
+        assert part.values(here)[:, -1].tolist() == (part.images(here)[:, 0, 0, 0] % 3).tolist()

@@ -107,7 +107,7 @@ def test_a_part_is_a_table_of_its_own() -> None:
     part = table.with_rows(np.array([5, 4]))
     part.label = "f0"
     assert (len(table), table.label, table.chosen) == (6, None, None)
-    assert part.arguments == {"needed": 3}
+    assert set(part.arguments) == {"needed", "chosen_rows"} and part.arguments["needed"] == 3
     np.testing.assert_array_equal(part.images(np.arange(2)), table.images(np.array([5, 4])))
 
 

@@ -78,7 +78,7 @@ def test_steps_stay_among_the_rows_of_a_part(part: str) -> None:
 
 
 def test_a_rate_that_is_not_positive_is_refused() -> None:
-    with pytest.raises(UserError, match="transition_rate must be more than 0, not 0"):
+    with pytest.raises(UserError, match="transition_rate of Transitions must be more than 0, not 0"):
         sampler(Squares(), Transitions, batch=2, seed=0, transition_rate=0)(0)
 
 

@@ -148,7 +148,7 @@ def test_only_the_wanted_runs() -> None:
         ("from unbraid.study import *\nstudy = Study(runs=[], measures=['a.py:f'])", r"there is no file .*a\.py"),
         ("from unbraid.study import Study\nstudy = Study(runs=[], measures=['bad.py:f'])", r"bad\.py has no 'f'"),
         ("from unbraid.study import *\nstudy = Study(runs=[], measures=['no.such:f'])", "there is no 'no'"),
-        ("from unbraid.study import *\nstudy = Study(runs=[], measures=['f'])", "'f' names no function"),
+        ("from unbraid.study import *\nstudy = Study(runs=[], measures=['f'])", "'f' names nothing"),
     ],
 )
 def test_a_bad_file_is_one_sentence(text: str, message: str, tmp_path: Path) -> None:

@@ -12,15 +12,19 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.func import functional_call
 
+import unbraid
 from tests.toys import Squares
 from unbraid.data.batch import Batch, Images, Labelled, Pairs, TargetBackground, Views
 from unbraid.data.samplers import sampler
-from unbraid.data.table import Spec
+from unbraid.data.table import Spec, Table
 from unbraid.errors import UserError
 from unbraid.maths.schedule import linear
+from unbraid.methods.beta_vae import BetaVAE
 from unbraid.methods.contract import Group, Loss, Method, minimise
 from unbraid.methods.vae import VAE
 from unbraid.train.fit import Trainer, batches, fit, noise_seed
+from unbraid.train.load import load_table
+from unbraid.train.run import Run
 
 TABLE = Squares()
 PIXELS = 144
@@ -380,3 +384,67 @@ def test_a_decay_outside_of_its_range_is_refused(tmp_path: Path) -> None:
         with pytest.raises(UserError, match="from 0 to 1"):
             fit(build(Slow), TABLE, steps=3, decay=decay, out=str(tmp_path), show=False)
     assert not list(tmp_path.iterdir())
+
+
+def quickly(method: Method[Any], data: Table, out: Path, **more: Any) -> Run:
+    return fit(method, data, steps=1, batch=4, out=str(out), show=False, **more)
+
+
+def test_the_same_arguments_written_otherwise_are_the_same_run(tmp_path: Path) -> None:
+    runs = [
+        quickly(unbraid.build("ada_gvae", TABLE, beta=beta, net="dense", width=2), TABLE, tmp_path, sampling=sampling)
+        for beta, sampling in ((2, None), (2.0, {}), (np.float32(2), {"changed": 1}), (2, {"changed": np.int64(1)}))
+    ]
+    assert len({run.path for run in runs}) == 1
+    assert runs[0].plan.arguments["beta"] == 2.0 and type(runs[0].plan.arguments["beta"]) is float
+    assert runs[0].plan.sampling["changed"] == 1
+    assert BetaVAE(TABLE.spec, beta=np.float32(2), net="dense", width=2).arguments["beta"] == 2.0
+    with pytest.raises(UserError, match="learn_sigma of vae must be a bool, not 'false'"):
+        unbraid.build("vae", TABLE, learn_sigma="false")
+
+
+@pytest.mark.parametrize(
+    ("name", "sampling", "message"),
+    [
+        ("ada_gvae", {"chnaged": 1}, "no argument of Pairs is called 'chnaged': did you mean 'changed'"),
+        ("sub_infomax", {"views_of": "instances"}, "views_of of Views must be class or instance, not 'instances'"),
+    ],
+)
+def test_options_of_the_sampler_are_checked(name: str, sampling: Any, message: str, tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=message):
+        quickly(unbraid.build(name, TABLE, width=2), TABLE, tmp_path, sampling=sampling)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_part_has_a_run_of_its_own_which_does_not_take_the_whole_for_it(tmp_path: Path) -> None:
+    whole = unbraid.load_data("dsprites", size=8)
+    parts = [whole, unbraid.hold_out(whole, fraction=0.5), unbraid.hold_out(whole, fraction=0.5, seed=1)]
+    runs = [quickly(unbraid.build("vae", part, net="dense", width=2), part, tmp_path) for part in parts]
+    assert len({run.path for run in runs}) == 3
+    assert load_table(runs[0]).name == "dsprites"
+    assert runs[0].plan.repeated and not runs[1].plan.repeated
+    with pytest.raises(UserError, match="was trained on a part of 'dsprites', which it does not keep: give it"):
+        load_table(runs[1])
+
+
+def test_files_that_have_changed_since_are_noticed(tmp_path: Path) -> None:
+    numbers = np.random.default_rng(0).normal(size=(30, 4))
+
+    def train() -> Run:
+        np.savetxt(tmp_path / "x.csv", numbers, delimiter=",", header="a,b,c,d", comments="")
+        data = unbraid.load_data("table", path=str(tmp_path / "x.csv"))
+        return quickly(unbraid.build("vae", data, net="dense", width=2, likelihood="gaussian"), data, tmp_path)
+
+    assert train().path == train().path
+    numbers[29, 3] += 1
+    with pytest.raises(UserError, match=r"the files of the data have changed since .* was begun: choose another"):
+        train()
+
+
+def test_a_data_set_of_ones_own_is_named_by_its_place(tmp_path: Path) -> None:
+    run = quickly(unbraid.build("vae", TABLE, net="dense", width=2), TABLE, tmp_path)
+    assert run.plan.data == "tests.toys:Squares"
+    assert run.path.name.startswith("vae-Squares-")
+    assert isinstance(load_table(run), Squares)
+    with pytest.raises(UserError, match=r"trained on tests\.toys:Squares, which is code of its own"):
+        load_table(Run(run.path))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import multiprocessing
@@ -22,7 +23,7 @@ import pytest
 import torch
 
 from tests.toys import Squares
-from unbraid import build, load_run
+from unbraid import build, load_run, report, represent, score
 from unbraid.cli import main
 from unbraid.data.sets.dsprites import DSprites
 from unbraid.errors import UserError
@@ -30,6 +31,7 @@ from unbraid.methods.vae import VAE
 from unbraid.train import run as runs
 from unbraid.train.fit import fit
 from unbraid.train.history import read
+from unbraid.train.load import load_method
 from unbraid.train.run import Plan, Run
 
 STEPS = 400
@@ -287,7 +289,7 @@ def test_the_name_depends_on_every_argument_and_the_command_repeats_them(trained
         for key, value in [("seed", 1), ("steps", 4), ("batch", 5), ("arguments", {**plan.arguments, "lr": 1.0})]
     }
     assert len(names) == 5
-    assert plan.command.startswith("unbraid run vae --data squares --no-dim --latents 10 --net conv --width 4")
+    assert plan.command.startswith("unbraid run vae --data tests.toys:Squares --no-dim --latents 10 --net conv ")
     assert plan.command.endswith("--steps 3 --batch 4 --seed 0")
 
 
@@ -347,3 +349,20 @@ def test_the_commit_is_not_that_of_a_repository_around_the_installed_package(
     (package / "run.py").write_text("")
     subprocess.run(["git", "-C", str(tmp_path), "add", "."], check=True)
     assert runs.commit.__wrapped__()
+
+
+def test_a_disk_without_locks_is_no_other_process(trained: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: Any) -> None:
+        raise OSError(errno.ENOSYS, "Function not implemented")
+
+    monkeypatch.setattr(runs.fcntl, "flock", refuse)
+    with pytest.raises(UserError, match=r"cannot be locked \(Function not implemented\): choose") as error:
+        fit(build("vae", Squares(), width=4), Squares(), steps=3, batch=4, out=str(trained.path.parent), show=False)
+    assert not isinstance(error.value, runs.Busy)
+
+
+def test_a_run_is_scored_and_reported_by_its_directory(trained: Run) -> None:
+    data = Squares()
+    represent(trained.path, load_method(trained.path), data, points=60)
+    assert set(score(str(trained.path), metrics=["mig"])) == {"mig"}
+    assert report(str(trained.path)) == trained.path / "report.html"

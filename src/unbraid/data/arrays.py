@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Collection, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from unbraid.data.features import Scaling, learn_scaling
 from unbraid.data.known import Known, known_of
 from unbraid.data.moves import changed, until_found
 from unbraid.data.samples import Samples, expect, pieces, read
-from unbraid.data.table import Rows, Values
+from unbraid.data.table import Rows, Values, arguments_of_part
 from unbraid.errors import UserError, unknown
 
 if TYPE_CHECKING:
@@ -32,7 +33,6 @@ class ArrayTable(ClassTable):
     """A user's own samples. With a label it gives Labelled and Views, with factors that vary Pairs."""
 
     name = "arrays"
-    by_content = True
 
     def __init__(
         self,
@@ -63,9 +63,7 @@ class ArrayTable(ClassTable):
 
     def change(self, rows: Rows, k: NDArray[np.int64], rng: np.random.Generator) -> Rows:
         """Another row, any of those that differ in exactly k factors where there are several of one combination."""
-        numbers = _number(self._values, self.sizes)
-        order = np.argsort(numbers, kind="stable")
-        numbers = numbers[order]
+        numbers, order = self._combinations
 
         def propose(rows: Rows, k: NDArray[np.int64]) -> Rows:
             wanted = _number(changed(self._values[rows], k, self.sizes, self.sizes > 1, rng), self.sizes)
@@ -75,6 +73,13 @@ class ArrayTable(ClassTable):
             return found
 
         return until_found(propose, rows, k)
+
+    @cached_property
+    def _combinations(self) -> tuple[NDArray[np.int64], Rows]:
+        """The number of each row's combination of factors, sorted, and the rows in that order."""
+        numbers = _number(self._values, self.sizes)
+        order = np.argsort(numbers, kind="stable")
+        return numbers[order], order
 
 
 class PairTable(ArrayTable):
@@ -87,6 +92,16 @@ class PairTable(ArrayTable):
     @property
     def changeable(self) -> int:
         return getattr(self, "differing", 0)
+
+    def with_rows(self, rows: Rows) -> PairTable:
+        """Only these pairs."""
+        part, n = self.copy(), len(self)
+        part._read = lambda wanted: self._read(rows[wanted % len(rows)] + n * (wanted // len(rows)))
+        part._values, part.labels = self._values[rows], self.labels[rows]
+        part.files = tuple(self.files[row] for row in rows) if self.files else ()
+        part.arguments, part.test = arguments_of_part(self, rows), None
+        part.drop_cached()
+        return part
 
     def values(self, rows: Rows) -> Values:
         return self._values[rows % len(self)]

@@ -25,17 +25,24 @@ class ClassTable(Table, ABC):
 
     def partner(self, rows: Rows, rng: np.random.Generator) -> Rows:
         """Another row of the same class, or the row itself if its class has no other."""
-        order, place = self._by_class
-        first = np.searchsorted(self.labels[order], self.labels[rows], "left")
-        count = np.searchsorted(self.labels[order], self.labels[rows], "right") - first
-        shift = rng.integers(1, np.maximum(count, 2))
-        others: Rows = order[first + (place[rows] - first + shift) % count]
-        return others
+        return self._by_class.partner(rows, rng)
 
     @cached_property
-    def _by_class(self) -> tuple[Rows, Rows]:
-        """Rows sorted by class, and the position of each row in that order."""
-        order = np.argsort(self.labels, kind="stable")
-        place = np.empty_like(order)
-        place[order] = np.arange(len(order))
-        return order, place
+    def _by_class(self) -> Classes:
+        return Classes(self.labels)
+
+
+class Classes:
+    """Rows sorted by class, to find others of the same class."""
+
+    def __init__(self, labels: NDArray[np.int64]) -> None:
+        self.labels, self.order = labels, np.argsort(labels, kind="stable")
+        self.sorted = labels[self.order]
+        self.place = np.empty_like(self.order)  # of each row in that order
+        self.place[self.order] = np.arange(len(labels))
+
+    def partner(self, rows: Rows, rng: np.random.Generator) -> Rows:
+        first, last = (np.searchsorted(self.sorted, self.labels[rows], side) for side in ("left", "right"))
+        shift = rng.integers(1, np.maximum(last - first, 2))
+        others: Rows = self.order[first + (self.place[rows] - first + shift) % (last - first)]
+        return others

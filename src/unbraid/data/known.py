@@ -61,15 +61,18 @@ def _columns(factors: Any, names: Sequence[str] | None, n: int) -> dict[str, NDA
     if factors is None:
         return {}
     if hasattr(factors, "columns"):
-        return {str(name): _column(factors[name], f"the factor '{name}'", n) for name in factors.columns}
-    array = to_array(factors, "factors")
-    array = array[:, None] if array.ndim == 1 else array
-    if array.ndim != 2 or len(array) != n:
-        raise UserError(f"factors have the shape {list(array.shape)}: it is [samples, factors], with {n} samples")
-    names = names or [f"factor{i}" for i in range(array.shape[1])]
-    if len(names) != array.shape[1] or len(set(names)) != len(names):
-        raise UserError(f"there are {array.shape[1]} factors and the names {', '.join(names)}: one for each")
-    return dict(zip(names, array.T, strict=True))
+        found = [_column(factors[name], f"the factor '{name}'", n) for name in factors.columns]
+        names = names or [str(name) for name in factors.columns]
+    else:
+        array = to_array(factors, "factors")
+        array = array[:, None] if array.ndim == 1 else array
+        if array.ndim != 2 or len(array) != n:
+            raise UserError(f"factors have the shape {list(array.shape)}: it is [samples, factors], with {n} samples")
+        found = list(array.T)
+        names = names or [f"factor{i}" for i in range(len(found))]
+    if len(names) != len(found) or len(set(names)) != len(names):
+        raise UserError(f"there are {len(found)} factors and the names {', '.join(names)}: one for each")
+    return dict(zip(names, found, strict=True))
 
 
 def _column(values: Any, what: str, n: int) -> NDArray[Any]:
@@ -81,8 +84,11 @@ def _column(values: Any, what: str, n: int) -> NDArray[Any]:
 
 def _coded(name: str, column: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[Any]]:
     """A factor's values as numbers from 0 on, and what they stand for."""
-    if column.dtype.kind == "O" and (gaps := [value is None or value != value for value in column]).count(True):
-        raise UserError(f"the factor '{name}' has no value in row {gaps.index(True)}: leave such samples out")
+    if column.dtype.kind == "O":
+        import pandas as pd
+
+        if (gaps := pd.isna(column)).any():
+            raise UserError(f"the factor '{name}' has no value in row {gaps.argmax()}: leave such samples out")
     if column.dtype.kind == "f" and not np.isfinite(column).all():
         raise UserError(f"the factor '{name}' has NaN or infinite values: leave those samples out")
     if column.dtype.kind == "f" and (column != np.rint(column)).any():

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from unbraid import catalogue, machine
+from unbraid import catalogue, config, machine
 from unbraid.config import Rate
 from unbraid.data.batch import Batch, Images, Labelled, Pairs, TargetBackground, Transitions, Views
 from unbraid.data.table import Rows, Table
@@ -33,6 +33,7 @@ def sampler(table: Table, kind: type[Batch], *, batch: int, seed: int, **samplin
         raise UserError(f"the seed must be 0 or more and have less than 64 bits, and is {seed}")
     _check_rows(table)
     _check_memory(table, kind, batch)
+    config.check(kind.__name__, catalogue.sampling(kind.__name__), sampling)
     draw = DRAW[kind]
 
     def at(step: int) -> Batch:
@@ -92,8 +93,6 @@ def transitions(table: Table, rng: np.random.Generator, n: int, *, transition_ra
     Args:
         transition_rate: of the Laplace distribution of the steps of each factor; the larger, the smaller are steps
     """
-    if not transition_rate > 0:
-        raise UserError(f"transition_rate must be more than 0, not {transition_rate}")
     rows = _rows(table, rng, n)
     both = table.images(np.concatenate([rows, table.follow(rows, transition_rate, rng)]))
     return Transitions(_tensor(rows), _tensor(both[:n]), _tensor(both[n:]))

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Collection, Mapping
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from unbraid.data.arrays import PairTable
+from unbraid.data.class_table import Classes, ClassTable
 from unbraid.data.moves import until_found
-from unbraid.data.table import Bytes, Product, Rows, Table, Values
+from unbraid.data.table import Bytes, Product, Rows, Table, Values, arguments_of_part
 from unbraid.errors import UserError
 
 
@@ -17,15 +19,16 @@ class Subset(Table):
     """Some rows of a table, in a given order, possibly with repeats."""
 
     def __init__(self, table: Table, rows: Rows) -> None:
-        self.arguments, self.by_content = table.arguments, table.by_content
-        if table.by_content:
-            self.arguments = table.arguments | {"rows": hashlib.sha256(rows.tobytes()).hexdigest()[:16]}
+        self.arguments, self.of_files = arguments_of_part(table, rows), table.of_files
         self.table, self.chosen = table, rows
         self.name, self.shape, self.factors, self.gives = table.name, table.shape, table.factors, table.gives
         self.label, self.nuisances, self.groups, self.shared = table.label, table.nuisances, table.groups, table.shared
         self.background, self.files = table.background, tuple(table.files[row] for row in rows if table.files)
-        self.scaling, self.origin = table.scaling, table.origin
+        self.scaling, self.origin, self.class_names = table.scaling, table.origin, table.class_names
         self.order = np.argsort(rows, kind="stable")
+        self.labels = (
+            table.labels[rows] if isinstance(table, ClassTable | Subset) and table.labels is not None else None
+        )
 
     def __len__(self) -> int:
         return len(self.chosen)
@@ -47,7 +50,14 @@ class Subset(Table):
         return until_found(lambda rows, _: self._find(self.table.follow(self.chosen[rows], rate, rng)), rows, rows)
 
     def partner(self, rows: Rows, rng: np.random.Generator) -> Rows:
+        if self._classes is not None:
+            return self._classes.partner(rows, rng)
         return until_found(lambda rows, _: self._find(self.table.partner(self.chosen[rows], rng)), rows, rows)
+
+    @cached_property
+    def _classes(self) -> Classes | None:
+        """The classes of the part's own rows, where views are rows of one class."""
+        return None if self.labels is None else Classes(self.labels)
 
     def _find(self, wanted: Rows) -> Rows:
         place = np.searchsorted(self.chosen, wanted, sorter=self.order)
@@ -58,7 +68,7 @@ class Subset(Table):
 
 def select_rows(table: Table, rows: Rows) -> Table:
     """The table with only these rows."""
-    return table.with_rows(rows) if isinstance(table, Product) else Subset(table, rows)
+    return table.with_rows(rows) if isinstance(table, Product | PairTable) else Subset(table, rows)
 
 
 def hold_out(

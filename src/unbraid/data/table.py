@@ -12,6 +12,7 @@ A table says which batch kinds it `gives` (names of the records in batch.py) and
 
 from __future__ import annotations
 
+import hashlib
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from unbraid.data.counts import Counts
     from unbraid.data.features import Scaling
 
+PART = "chosen_rows"  # among the arguments of a part of a table: a digest of its rows
 Rows = NDArray[np.int64]  # [n]
 Bytes = NDArray[np.uint8]  # [n, c, h, w]
 Values = NDArray[np.int64]  # [n, k]
@@ -73,7 +75,7 @@ class Table(Configured, ABC):
     files: tuple[str, ...] = ()  # the file or name of each row, if rows have one
     scaling: Scaling | Counts | None = None  # of features, which `images` gives in [0, 1], or of counts as log(1 + x)
     origin: str | None = None  # where it was loaded from, if it is a user's own: 'file.py:Class'
-    by_content: bool = False  # whether its arguments are a digest of its rows, so that a part of it has another
+    of_files: bool = False  # whether it is read from a user's files, which may change under the same name
     test: Table | None = None  # held-out rows; if set, scores are computed on them
 
     @abstractmethod
@@ -105,6 +107,11 @@ class Table(Configured, ABC):
         other.__dict__.update(self.__dict__)
         return other
 
+    def drop_cached(self) -> None:
+        """Drops cached properties, which belong to the rows chosen before."""
+        for name in [name for name in vars(self) if isinstance(getattr(type(self), name, None), cached_property)]:
+            del self.__dict__[name]
+
     @property
     def changeable(self) -> int:
         """The number of factors in which the images of a pair can differ."""
@@ -130,6 +137,14 @@ class Table(Configured, ABC):
         """The factors whose values have no order: those that say so, and the class."""
         return tuple(factor.name for factor in self.factors if not factor.ordered or factor.name == self.label)
 
+    def content(self) -> str:
+        """A digest of the names and factors of all rows, and of the samples of as many as hold a million numbers."""
+        count = min(len(self), max(64, 10**6 // math.prod(self.shape)))
+        digest = hashlib.sha256("\n".join(self.files).encode())
+        digest.update(self.values(np.arange(len(self))).tobytes())
+        digest.update(self.images(np.linspace(0, len(self) - 1, count).astype(np.int64)).tobytes())
+        return digest.hexdigest()[:16] + (self.background.content() if self.background else "")
+
     @property
     def spec(self) -> Spec:
         """What a method is built from; refused if not even two samples fit into memory as floats."""
@@ -141,6 +156,12 @@ class Table(Configured, ABC):
         n_background = 0 if self.background is None else len(self.background)
         library = getattr(self.scaling, "library", 0.0)
         return Spec(self.shape, len(self), classes, nuisances, shared, n_background, library)
+
+
+def arguments_of_part(table: Table, rows: Rows) -> dict[str, Any]:
+    """The arguments of a table with a digest of these rows of it, so that no run of a part is taken for another's."""
+    digest = hashlib.sha256(str(table.arguments.get(PART, "")).encode() + rows.tobytes())
+    return table.arguments | {PART: digest.hexdigest()[:16]}
 
 
 class Product(Table, ABC):
@@ -164,14 +185,9 @@ class Product(Table, ABC):
         """The same table with only these rows."""
         part = self.copy()
         part.chosen = rows if self.chosen is None else self.chosen[rows]
-        part.test = None
+        part.arguments, part.test = arguments_of_part(self, rows), None
         part.drop_cached()
         return part
-
-    def drop_cached(self) -> None:
-        """Drops cached properties, which belong to the rows chosen before."""
-        for name in [name for name in vars(self) if isinstance(getattr(type(self), name, None), cached_property)]:
-            del self.__dict__[name]
 
     def positions(self, rows: Rows) -> Values:
         """The positions of these rows on each axis, [n, axes]."""

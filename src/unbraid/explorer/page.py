@@ -77,7 +77,7 @@ def explore(
         raise UserError(f"a weight has 16 or 32 bits, not {bits}")
     if method is not None and len(runs) > 1:
         raise UserError("a method can be given for one run only")
-    sources = [_load(run if isinstance(run, Run) else Run(run), method, data, trust) for run in runs]
+    sources = [_load(Run.of(run), method, data, trust) for run in runs]
     _check_same_data(sources)
     sample = draw_sample(sources[0], images)
     content = _sample(sources[0], sample) | {"runs": [_run(source, sample, bits) for source in sources]}

@@ -19,7 +19,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from unbraid.catalogue import OBJECT, absolute, load_object, place_of
+from unbraid.catalogue import OBJECT, absolute, load_object, place_of, split_place
 from unbraid.errors import UserError
 from unbraid.methods.contract import Method
 from unbraid.nets.autoencoders import Decoder
@@ -101,15 +101,16 @@ def _factory(given: Any) -> Callable[..., Any]:
         return given  # type: ignore[no-any-return]
     if given.startswith(OBJECT):
         raise UserError(f"{given.removeprefix(OBJECT)} was given as a module, not as a factory: give that module again")
-    return partial(load_object(given.partition("(")[0]), **_arguments(given))
+    return partial(load_object(given), **_arguments(given))
 
 
 def _arguments(place: str) -> dict[str, Any]:
     """The keyword arguments that stand behind a place; literals only, nothing is executed."""
-    if "(" not in place:
+    written = split_place(place)[2]
+    if not written:
         return {}
     try:
-        call = ast.parse(f"f({place.partition('(')[2]}", mode="eval").body
+        call = ast.parse(f"f{written}", mode="eval").body
         assert isinstance(call, ast.Call) and not call.args
         return {str(keyword.arg): ast.literal_eval(keyword.value) for keyword in call.keywords}
     except (SyntaxError, ValueError, AssertionError) as error:

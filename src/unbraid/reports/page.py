@@ -44,12 +44,14 @@ class Headline:
     null: float | None
 
 
-def report(run: Run, *, tell: Tell = silent) -> Path:
+def report(run: Run | Path | str, *, tell: Tell = silent) -> Path:
     """Writes report.html from the run's files, and gives its path.
 
     Args:
+        run: the run, or its directory
         tell: is called with what is done next
     """
+    run = Run.of(run)
     page = read_page(run)
     with fitting_together(run):
         content = _content(run, page, tell)

@@ -77,6 +77,8 @@ def fit(
     steps, batch, seed, decay = int(steps), int(batch), int(seed), float(decay)  # they may be numpy's
     _check_arguments(steps, decay, threads, out)
     draw = sampler(data, method.batch_kind, batch=batch, seed=seed, **(sampling or {}))
+    options = catalogue.sampling(method.batch_kind.__name__)
+    sampling = {a.name: a.converted((sampling or {}).get(a.name, a.default), "the sampler") for a in options}
     where = usable_device(device)
     if compile and not method.solved:
         check_compiler(where)
@@ -85,10 +87,8 @@ def fit(
     if start_from is not None:
         load_weights(method, _started(start_from, out).path)
     start = None if start_from is None else Path(start_from).name
-    name, of = catalogue.name_of(type(method)), data.origin or data.name
-    plan = Plan(
-        name, method.arguments, of, data.arguments, sampling or {}, steps, batch, seed, start_from=start, decay=decay
-    )
+    name, of = catalogue.name_of(type(method)), catalogue.name_of_table(data)
+    plan = Plan(name, method.arguments, of, data.arguments, sampling, steps, batch, seed, start_from=start, decay=decay)
     run = _created(out, plan, method, data)
     machine.prepare_memory()
     method.to(where)
@@ -133,15 +133,19 @@ def _check_arguments(steps: int, decay: float, threads: int | None, out: str) ->
 def _created(out: str, plan: Plan, method: Method[Any], data: Table) -> Run:
     """The run's directory; what it holds must be of the same data and of the same first weights."""
     sources = {place: catalogue.source_digest(place) for place in plan.places}
-    kept = {"sources": sources} if sources else {}
+    kept: dict[str, Any] = {"sources": sources} if sources else {}
+    kept |= {"content": data.content()} if data.of_files else {}
     run = Run.create(out, plan, spec=asdict(data.spec), start=_digest(method), **kept)
     run.trusted = True
-    _check_same_data(run, data)
     for place, digest in run.config.get("sources", {}).items():
         if sources.get(place) != digest:
-            raise UserError(
-                f"{place} has changed since {run.path} was begun: choose another folder (--out), or remove that run"
-            )
+            raise _changed(run, f"{place} has changed")
+    begun, now = run.config["spec"], json.loads(json.dumps(asdict(data.spec)))
+    if any(now[name] != value for name, value in begun.items() if name in now):
+        rows = f"{begun['n_train']} rows of {begun['shape']}, now {now['n_train']} of {now['shape']}"
+        raise _changed(run, f"the data have changed ({rows})")
+    if run.config.get("content") not in (None, kept.get("content")):
+        raise _changed(run, "the files of the data have changed")
     if data.scaling is not None and not (run.path / SCALING).exists():
         run.write_arrays(SCALING, **{name: np.array(value) for name, value in asdict(data.scaling).items()})
     if run.config["start"] != _digest(method):
@@ -161,13 +165,8 @@ def _started(start_from: str, out: str) -> Run:
     return found
 
 
-def _check_same_data(run: Run, data: Table) -> None:
-    begun, now = run.config["spec"], json.loads(json.dumps(asdict(data.spec)))
-    if any(now[name] != value for name, value in begun.items() if name in now):
-        raise UserError(
-            f"the data have changed since {run.path} was begun: it had {begun['n_train']} rows of {begun['shape']}, "
-            f"now there are {now['n_train']} of {now['shape']}; choose another folder (--out), or remove that run"
-        )
+def _changed(run: Run, what: str) -> UserError:
+    return UserError(f"{what} since {run.path} was begun: choose another folder (--out), or remove that run")
 
 
 def _train(

@@ -15,7 +15,7 @@ import torch
 from unbraid import catalogue, config
 from unbraid.data.counts import Counts
 from unbraid.data.features import Scaling
-from unbraid.data.table import Spec, Table
+from unbraid.data.table import PART, Spec, Table
 from unbraid.errors import UserError
 from unbraid.machine import seed_torch
 from unbraid.methods.contract import Method
@@ -107,6 +107,8 @@ def load_table(run: Run, *, trust: bool = False) -> Table:
     plan = run.plan
     if plan.data == "arrays":
         raise UserError(f"{run.path} was trained on arrays, which it does not keep: give them in Python")
+    if PART in plan.data_arguments:
+        raise UserError(f"{run.path} was trained on a part of '{plan.data}', which it does not keep: give it in Python")
     if ":" in plan.data and not (trust or run.trusted):
         raise UserError(f"{run.path} was trained on {plan.data}, which is code of its own: {_REMEDY}")
     return load_data(plan.data, **plan.data_arguments)

@@ -35,6 +35,7 @@ from numpy.typing import NDArray
 
 from unbraid.catalogue import OBJECT
 from unbraid.data.io.array_files import read_arrays
+from unbraid.data.table import PART
 from unbraid.errors import UserError
 
 try:
@@ -127,8 +128,8 @@ class Plan:
 
     @property
     def repeated(self) -> bool:
-        """Whether `command` repeats the run: not where it was given arrays or networks that it does not keep."""
-        return self.data != "arrays" and self.keeps_networks
+        """Whether `command` repeats the run: not where it was given arrays, rows or networks that it does not keep."""
+        return self.data != "arrays" and PART not in self.data_arguments and self.keeps_networks
 
     @property
     def keeps_networks(self) -> bool:
@@ -157,6 +158,11 @@ class Run:
             raise UserError(f"{config} is not a run's description: it lacks {error}") from error
 
     @classmethod
+    def of(cls, run: Run | Path | str) -> Run:
+        """A run that is given as itself or by its directory."""
+        return run if isinstance(run, Run) else cls(run)
+
+    @classmethod
     def create(cls, root: Path | str, plan: Plan, **facts: Any) -> Run:
         """The plan's directory below `root`, made if it does not exist."""
         path = Path(root) / plan.name
@@ -180,8 +186,12 @@ class Run:
             try:
                 if fcntl is not None:
                     fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError as error:
+            except BlockingIOError as error:
                 raise Busy(f"another process is working on {self.path}") from error
+            except OSError as error:
+                raise UserError(
+                    f"{self.path} cannot be locked ({error.strerror}): choose a folder (--out) on a disk with locks"
+                ) from error
             _remove_torn(self.path)
             yield
 

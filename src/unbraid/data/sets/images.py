@@ -39,6 +39,7 @@ class Images(ClassTable):
     """
 
     name = "images"
+    of_files = True
     gives = ("Images", "Labelled", "Transitions", "Views")  # at most; an instance knows what its files give
     _read: Reader
 

@@ -53,6 +53,6 @@ class Table(Subset):
         whole = feature_table(path, columns, counts)
         kept = hold_out(whole, count=test_rows, seed=draw) if test_rows else None
         super().__init__(whole, kept.chosen if isinstance(kept, Subset) else np.arange(len(whole)))
-        self.name, self.arguments, self.by_content = Table.name, arguments, False
+        self.name, self.arguments, self.of_files = Table.name, arguments, True
         self.class_names = whole.class_names
         self.test = kept.test if kept else None

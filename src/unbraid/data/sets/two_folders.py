@@ -34,6 +34,7 @@ class TwoFolders(Table):
     """
 
     name = "two_folders"
+    of_files = True
     gives = ("Images", "Labelled", "TargetBackground")  # without classes no Labelled
 
     def __init__(
