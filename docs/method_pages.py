@@ -89,9 +89,9 @@ def _row(name: str, scores: dict[str, Any]) -> str:
         value = value["parts"]
         for part in parts:
             value = value[int(part) if isinstance(value, list) else part]
-        return f"| {whole}: {' '.join(parts).replace('_', ' ')} | {value:.2f} | | |"
-    interval = "" if value["low"] is None else f"{value['low']:.2f} to {value['high']:.2f}"
-    chance = "" if value["null"] is None else f"{value['null']:.2f}"
+        return f"| {whole}: {' '.join(parts).replace('_', ' ')} | {value:.2f} | – | – |"
+    interval = "–" if value["low"] is None else f"{value['low']:.2f} to {value['high']:.2f}"
+    chance = "–" if value["null"] is None else f"{value['null']:.2f}"
     return f"| {name} | {value['value']:.2f} | {interval} | {chance} |"
 
 
