@@ -1,6 +1,6 @@
 """Salient VAE: the salient code of backgrounds is 0, and the common codes of both sets have the same distribution.
 
-"Towards principled objectives for contrastive disentanglement" (under review at ICLR 2020), Eq. 7 and Eq. 8:
+"Towards principled objectives for contrastive disentanglement" (under double-blind review), Eq. 7 and Eq. 8:
 
     L_VAE + lambda_s E_y[ |mu_s(y)|^2 + |sigma_s(y)|^2 ] + lambda_z W2^2(q(z of targets), q(z of backgrounds))
 
