@@ -119,12 +119,15 @@ def test_a_frame_says_which_columns_are_what() -> None:
 def test_given_pairs_stay_together() -> None:
     first, second = IMAGES[:12], IMAGES[12:]
     table = unbraid.from_pairs(first, second, changed=2, label=COLOURS[:12])
-    batch = drawn(table, Pairs, changed=2)
+    batch = drawn(table, Pairs)
+    assert (batch.k == 2).all()
     np.testing.assert_array_equal(batch.x1, first[batch.index].transpose(0, 3, 1, 2))
     np.testing.assert_array_equal(batch.x2, second[batch.index].transpose(0, 3, 1, 2))
     np.testing.assert_array_equal(batch.y, COLOURS[batch.index])
-    with pytest.raises(UserError, match=r"differ in 2 factors: say fit\(sampling=\{'changed': 2\}\)"):
+    with pytest.raises(UserError, match="these pairs differ in 2 factors: leave `changed` of the sampling out"):
         drawn(table, Pairs, changed=1)
+    counts = np.arange(24).reshape(12, 2)
+    assert unbraid.from_pairs(counts, counts + 1, counts=True).arguments["counts"] is True
     with pytest.raises(UserError, match="12 first and 5 second samples"):
         unbraid.from_pairs(first, second[:5])
 

@@ -85,9 +85,18 @@ class ArrayTable(ClassTable):
 class PairTable(ArrayTable):
     """Pairs that were given: row i of the first samples and row i of the second, which are rows n + i here."""
 
-    def __init__(self, rows: Reader, shape: tuple[int, int, int], digest: str, known: Known, differing: int) -> None:
-        super().__init__(rows, shape, digest, known)
+    def __init__(
+        self,
+        rows: Reader,
+        shape: tuple[int, int, int],
+        digest: str,
+        known: Known,
+        scaling: Scaling | Counts | None,
+        differing: int,
+    ) -> None:
+        super().__init__(rows, shape, digest, known, scaling)
         self.differing, self.gives = differing, ("Images", "Pairs", "Transitions")
+        self.sampling = {"changed": differing}
 
     @property
     def changeable(self) -> int:
@@ -108,9 +117,7 @@ class PairTable(ArrayTable):
 
     def change(self, rows: Rows, k: NDArray[np.int64], rng: np.random.Generator) -> Rows:
         if (k != self.differing).any():
-            raise UserError(
-                f"these pairs differ in {self.differing} factors: say fit(sampling={{'changed': {self.differing}}})"
-            )
+            raise UserError(f"these pairs differ in {self.differing} factors: leave `changed` of the sampling out")
         return rows + len(self)
 
     def follow(self, rows: Rows, rate: float, rng: np.random.Generator) -> Rows:
@@ -164,7 +171,7 @@ def from_pairs(first: Any, second: Any, *, changed: int = 1, label: Any = None, 
     Args:
         first: the samples, as in `from_arrays`
         second: their partners
-        changed: number of factors in which the two samples of a pair differ; give it to `fit` as well
+        changed: number of factors in which the two samples of a pair differ
         label: the class that both samples of a pair have, [n]
         counts: the features are counts, as in `from_arrays`
     """
@@ -188,9 +195,7 @@ def from_pairs(first: Any, second: Any, *, changed: int = 1, label: Any = None, 
 
     known = known_of(n, None, None, label, (), None)
     digest = digest_of(samples.array) + digest_of(others.array)
-    table = PairTable(both, samples.shape, digest, known, int(changed))
-    table.scaling = scaling
-    return table
+    return PairTable(both, samples.shape, digest, known, scaling, int(changed))
 
 
 def from_frame(

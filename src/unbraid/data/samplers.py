@@ -33,14 +33,21 @@ def sampler(table: Table, kind: type[Batch], *, batch: int, seed: int, **samplin
         raise UserError(f"the seed must be 0 or more and have less than 64 bits, and is {seed}")
     _check_rows(table)
     _check_memory(table, kind, batch)
-    config.check(kind.__name__, catalogue.sampling(kind.__name__), sampling)
-    draw = DRAW[kind]
+    draw, sampling = DRAW[kind], resolved(table, kind, sampling)
 
     def at(step: int) -> Batch:
         when = (step,) if kind is Pairs else ()
         return draw(table, np.random.default_rng((seed, step)), batch, *when, **sampling)
 
     return at
+
+
+def resolved(table: Table, kind: type[Batch], given: dict[str, Any]) -> dict[str, Any]:
+    """The keyword arguments of a kind's sampler: those that are given, those that the table has, or the defaults."""
+    options = catalogue.sampling(kind.__name__)
+    config.check(kind.__name__, options, given)
+    known = {**table.sampling, **given}
+    return {a.name: a.converted(known.get(a.name, a.default), kind.__name__) for a in options}
 
 
 def images(table: Table, rng: np.random.Generator, n: int) -> Images:

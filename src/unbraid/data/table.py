@@ -15,8 +15,10 @@ from __future__ import annotations
 import hashlib
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -75,6 +77,7 @@ class Table(Configured, ABC):
     files: tuple[str, ...] = ()  # the file or name of each row, if rows have one
     scaling: Scaling | Counts | None = None  # of features, which `images` gives in [0, 1], or of counts as log(1 + x)
     origin: str | None = None  # where it was loaded from, if it is a user's own: 'file.py:Class'
+    sampling: Mapping[str, Any] = MappingProxyType({})  # arguments of samplers, where others are not given
     of_files: bool = False  # whether it is read from a user's files, which may change under the same name
     test: Table | None = None  # held-out rows; if set, scores are computed on them
 

@@ -19,7 +19,7 @@ from torch import Tensor
 from unbraid import catalogue, machine
 from unbraid.config import Share
 from unbraid.data.batch import Batch
-from unbraid.data.samplers import sampler
+from unbraid.data.samplers import resolved, sampler
 from unbraid.data.table import Table
 from unbraid.errors import UserError
 from unbraid.maths.schedule import falling
@@ -77,8 +77,7 @@ def fit(
     steps, batch, seed, decay = int(steps), int(batch), int(seed), float(decay)  # they may be numpy's
     _check_arguments(steps, decay, threads, out)
     draw = sampler(data, method.batch_kind, batch=batch, seed=seed, **(sampling or {}))
-    options = catalogue.sampling(method.batch_kind.__name__)
-    sampling = {a.name: a.converted((sampling or {}).get(a.name, a.default), "the sampler") for a in options}
+    sampling = resolved(data, method.batch_kind, sampling or {})
     where = usable_device(device)
     if compile and not method.solved:
         check_compiler(where)
