@@ -1,4 +1,4 @@
-"""Four runs of a few steps: does everything work here?  `unbraid study studies/smoke.py`"""
+"""Four runs of a few steps: does everything work here?  `unbraid study experiments/smoke.py`"""
 
 from unbraid.study import Study, chain, product
 

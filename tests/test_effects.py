@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 
 import unbraid
+from tests.toys import Elsewhere
 from unbraid import effects as module
 from unbraid.data.features import Scaling
 from unbraid.data.table import Spec
@@ -112,3 +113,11 @@ def test_what_has_no_effects_is_said(tmp_path: Path) -> None:
     run = unbraid.fit(method, data, out=str(tmp_path), show=False)
     with pytest.raises(UserError, match="cpca has no decoder"):
         unbraid.load_run(run.path).effects(x)
+
+
+def test_float64_is_made_on_the_cpu() -> None:
+    weights, codes = torch.tensor([[0.3, -0.2, 0.1], [0.0, 0.05, -0.4]]), torch.randn(20, 2)
+    method, blocks = Toy(lambda z: z @ weights), {"s": codes[:, :1], "z": codes[:, 1:]}
+    there = {name: code.as_subclass(Elsewhere) for name, code in blocks.items()}
+    wanted = module.effects(method, blocks, "z", SCALING)
+    np.testing.assert_array_equal(module.effects(method, there, "z", SCALING), wanted)

@@ -15,6 +15,7 @@ import torch
 from PIL import Image
 
 import unbraid
+from unbraid import encode_files
 from unbraid.cli import main
 from unbraid.model import Model
 
@@ -173,6 +174,23 @@ def test_features_come_back_in_their_units(features: Model, tmp_path: Path) -> N
     np.testing.assert_allclose(back[FRAME.columns], features.reconstruct(FRAME), rtol=1e-5)
 
 
+def test_features_that_were_drawn_can_be_encoded(features: Model, tmp_path: Path) -> None:
+    FRAME.to_csv(tmp_path / "t.csv", index=False)
+    encoded(features, tmp_path / "t.csv", tmp_path / "codes.csv")
+    assert main(["decode", run_of(features), str(tmp_path / "codes.csv"), "--out", str(tmp_path / "drawn.npz")]) == 0
+    again = encoded(features, tmp_path / "drawn.npz", tmp_path / "again.csv")
+    wanted = features.transform(features.reconstruct(FRAME))
+    np.testing.assert_allclose(again[features.feature_names], wanted, rtol=1e-4, atol=1e-6)
+
+
+def test_images_are_whole_or_not_there(images: Model, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    written: list[Path] = []
+    monkeypatch.setattr(encode_files, "write", lambda path, data: written.append(path))
+    pd.DataFrame(np.zeros((2, 3)), columns=images.feature_names).to_csv(tmp_path / "codes.csv", index=False)
+    assert main(["decode", run_of(images), str(tmp_path / "codes.csv"), "--out", str(tmp_path / "drawn")]) == 0
+    assert [path.name for path in written] == ["0.png", "1.png"]
+
+
 def save(path: Path, array: Any) -> Path:
     np.save(path, array)
     return path
@@ -306,6 +324,9 @@ def test_codes_that_cannot_be_drawn(images: Model, tmp_path: Path, capsys: Captu
     assert "two samples of" in said(codes.assign(name=["a", "a", "b"]))
     for name in ("../a", "/a", "c:a"):
         assert f"the name '{name}' in" in said(codes.assign(name=[name, "b", "c"]))
+    for two in (["a", "a.png"], ["b\\c", "b/c"]):
+        told = said(codes.assign(name=[*two, "d"]))
+        assert f"'{two[0]}' and '{two[1]}' in" in told and "would both be drawn to" in told
     (tmp_path / "file").touch()
     assert "file is a file: name a folder for the images" in said(codes, "file")
     (tmp_path / "full").mkdir()

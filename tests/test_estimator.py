@@ -125,6 +125,7 @@ def test_classes_and_nuisances() -> None:
     both = np.stack([np.arange(30) % 3, np.arange(30) % 2], 1)
     conditional = Disentangler("vfae", **QUICK).fit(IMAGES, both)
     assert conditional.model_.method.spec.nuisances == (2,)
+    assert conditional.score(IMAGES) == -conditional.model_.squared_error(IMAGES).mean()  # it has no bound
     with pytest.raises(UserError, match=r"cnn needs classes: fit\(X, y\)"):
         Disentangler("cnn", **QUICK).fit(IMAGES)
 
@@ -197,3 +198,14 @@ def test_new_samples_are_checked(given: Any, message: str) -> None:
     fitted = Disentangler("beta_vae", **QUICK).fit(IMAGES)
     with pytest.raises(ValueError, match=message):
         fitted.transform(given)
+
+
+def test_tensors_become_arrays_whatever_their_device() -> None:
+    """Codes of a tensor on a GPU would come back on that GPU, which numpy cannot read."""
+    fitted = Disentangler("beta_vae", **QUICK).fit(IMAGES)
+    tensor = torch.from_numpy(IMAGES)
+    assert isinstance(fitted._checked(tensor, reset=False), np.ndarray)
+    codes = fitted.transform(tensor)
+    np.testing.assert_array_equal(codes, fitted.transform(IMAGES))
+    drawn = fitted.inverse_transform(torch.from_numpy(codes).requires_grad_())
+    np.testing.assert_array_equal(drawn, fitted.inverse_transform(codes))

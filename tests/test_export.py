@@ -82,6 +82,21 @@ def test_programs_of_torch_without_a_decoder(tmp_path: Path, capsys: pytest.Capt
     assert main([*words, "--overwrite"]) == 0
 
 
+def test_the_model_stays_as_it_is_and_the_folder_may_be_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = trained(tmp_path / "runs", FEATURES, "vae", latents=2)
+    moved, plain = list[Any](), torch.nn.Module.cpu
+
+    def cpu(self: Any) -> Any:
+        moved.append(self.method)
+        return plain(self)
+
+    monkeypatch.setattr(torch.nn.Module, "cpu", cpu)
+    assert export(model, str(tmp_path / "out"), "torch")["encoder"].exists()
+    assert len(moved) == 2 and all(method is not model.method for method in moved)
+    with pytest.raises(UserError, match="no kind of file is called 'ONNX': there are: onnx, torch"):
+        export(model, tmp_path / "more", "ONNX")
+
+
 def test_the_scaling_in_torch_is_that_of_numpy() -> None:
     scaling = Scaling(np.array([1e6, -3.0, 5.0]), np.array([2.0, 1e-3, 0.0]))
     x = scaling.mean + np.array([[-3.0], [0.5], [70.0]]) * np.array([2.0, 1e-3, 4.0])

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 import sys
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -59,3 +60,27 @@ def test_generators_of_other_devices_are_seeded_where_there_are_some(monkeypatch
     monkeypatch.setattr(torch, "manual_seed", seeds.append)
     machine.seed_torch(3)
     assert seeds == [3]
+
+
+def test_accelerators_keep_their_generators_where_numbers_are_drawn_on_the_cpu(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    seeds: list[int] = []
+    monkeypatch.setattr(machine, "_has_accelerator", lambda: True)
+    monkeypatch.setattr(torch, "manual_seed", seeds.append)
+    machine.seed_torch(3, "cpu")
+    assert seeds == []
+    machine.seed_torch(4, torch.device("cuda", 1))
+    assert seeds == [4]
+
+
+def test_only_the_generators_that_are_used_are_put_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)  # torch warns of that, and initialises both
+    before = torch.get_rng_state()
+    with machine.forked_rng("cpu"):
+        torch.randn(3)
+    assert torch.equal(torch.get_rng_state(), before)
+    fork = Mock()
+    monkeypatch.setattr(torch.random, "fork_rng", fork)
+    machine.forked_rng("cuda:1")
+    fork.assert_called_once_with(devices=["cuda:1"], device_type="cuda")

@@ -119,6 +119,19 @@ def test_the_bound_is_that_of_a_loop_written_by_hand(tmp_path: Path) -> None:
     np.testing.assert_allclose(found, (log_p - kl).numpy(), rtol=1e-4)
 
 
+def test_the_bound_on_the_cpu_leaves_gpus_alone(images: Model, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)  # torch warns of that, and initialises both
+    assert np.isfinite(images.elbo(IMAGES)).all()
+
+
+@pytest.mark.parametrize("name", ["ivae", "vfae", "cvib"])
+def test_there_is_no_bound_where_the_prior_is_another_one(name: str) -> None:
+    table = unbraid.from_arrays(IMAGES, factors=np.arange(20) // 10, label=np.arange(20) % 2, nuisances=["factor0"])
+    model = Model(unbraid.build(name, table, width=2, latents=2))
+    with pytest.raises(UserError, match=f"{name} has no evidence lower bound: that needs .* a standard normal prior"):
+        model.elbo(IMAGES)
+
+
 @pytest.mark.parametrize(
     ("codes", "message"),
     [

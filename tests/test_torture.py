@@ -6,11 +6,14 @@ import errno
 import json
 import sys
 import warnings
+import zipfile
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
+from pyarrow import parquet
 
 if sys.platform != "linux":
     pytest.skip("asks Linux for memory, children and mounts", allow_module_level=True)
@@ -21,7 +24,7 @@ from torture.faults import Faults, faulty
 
 from tests.study.test_execute import do, one
 from tests.toys import Squares
-from unbraid import build, evaluate, fit, represent
+from unbraid import build, evaluate, fit, load_data, represent
 from unbraid.codes import read_codes
 from unbraid.errors import UserError
 from unbraid.metrics.suite import score
@@ -285,6 +288,32 @@ def test_labels_of_1e300_are_labels() -> None:
 def test_odd_data_in_a_fit(method: str) -> None:
     for what, make in odd_numbers.tables():
         assert not odd_numbers.wrong_fit(method, make), what
+
+
+def test_a_name_with_an_end_of_line_is_one_sentence(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "x.zip", "w") as file:
+        file.writestr("a\nb\x1b[31m.png", b"no picture")
+    with pytest.raises(UserError, match=r"a b\ufffd\[31m\.png in .*x\.zip") as error:
+        load_data("images", path=str(tmp_path / "x.zip"))
+    assert str(error.value).isprintable()
+
+
+def test_text_of_a_parquet_file_that_is_no_text(tmp_path: Path) -> None:
+    words = [pa.py_buffer(content) for content in (np.array([0, 1, 2], np.int32).tobytes(), b"a\xff")]
+    kind = pa.StringArray.from_buffers(2, *words)
+    parquet.write_table(pa.table({"x": [1.0, 2.0], "kind": kind}), tmp_path / "x.parquet")
+    with pytest.raises(UserError, match=r"x\.parquet is corrupt: expected a parquet file"):
+        load_data("table", path=str(tmp_path / "x.parquet"), label="kind")
+
+
+def test_codes_that_cannot_be_read_give_no_report_without_scores(trained: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(run: Run) -> None:
+        raise runs.Damaged("codes.npz is no zip file")
+
+    read = [read_codes, broken]  # at first to see what is there, then to score it
+    monkeypatch.setattr("unbraid.evaluate.read_codes", lambda run: read.pop(0)(run))
+    with pytest.raises(UserError, match="no zip file"):
+        evaluate.complete(trained, lambda: (build("vae", Squares()), Squares()), None)
 
 
 # load, and the table

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
 from unbraid.data.table import Bytes, Factor, Grid, Rows, Values
@@ -40,3 +43,14 @@ class Squares(Grid):
 
 def batch_rows(table: Grid, n: int, seed: int = 0) -> NDArray[np.int64]:
     return np.random.default_rng(seed).integers(0, len(table), n)
+
+
+class Elsewhere(torch.Tensor):
+    """A tensor as on a device that has no float64."""
+
+    def double(self, *_: Any) -> Any:
+        raise TypeError("this device has no float64")
+
+    def cpu(self, *_: Any) -> Any:
+        with torch._C.DisableTorchFunctionSubclass():
+            return self.as_subclass(torch.Tensor)

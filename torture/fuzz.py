@@ -160,7 +160,9 @@ def main() -> int:
         with timed() as watch:
             count, wrong = found_in(name, given.seconds)
         print(wrong, end="", flush=True)
-        said = "inputs that lead to new lines of code" + (f"; the first find is in build/fuzz/{name}" if wrong else "")
+        said = "inputs, chosen by the lines of code that they reach" + (
+            f"; the first find is in build/fuzz/{name}" if wrong else ""
+        )
         rows.append(Row("fuzz", f"fuzzed {name}", count, count - bool(wrong), said, watch.seconds))
         keep(rows[-1:])
     return 0 if all(row.good and row.count for row in rows) else 1

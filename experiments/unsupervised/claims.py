@@ -38,27 +38,35 @@ Asked = tuple[str, str, str, list[Margin]]
 
 
 def record(found: Found) -> Record:
-    study, capacity = (wide(collect(found.folders[name])) for name in ("study", "capacity"))
-    table = with_udr(study, found.folders["study"])
-    table, _ = analyse.with_efficiency(table, ["downstream"])
-    claims = [
-        *study_claims(table, found.notes),
-        impossibility_claim(),
-        capacity_claim(capacity, found.folders["capacity"]),
-    ]
+    """The page; what needs a study of which no run is done is left out."""
+    study, capacity, curve, newer = (_done(found, name) for name in ("study", "capacity", "curve", "newer"))
+    claims, shown, pictures = [impossibility_claim()], [], []
+    if len(study):
+        study, _ = analyse.with_efficiency(with_udr(study, found.folders["study"]), ["downstream"])
+        claims = [*study_claims(study, found.notes), *claims]
+        shown, pictures = tables(study), draw(study, found.pictures)
+    if len(capacity):
+        claims.append(capacity_claim(capacity, found.folders["capacity"]))
+    if len(study) and len(newer):
+        shown.append(newer_methods(study, newer))
+    if len(curve):
+        shown.append(over_steps(curve))
     return Record(
         title="The large study: unsupervised disentanglement",
-        about=found.notes[""].format(runs=len(table), seeds=table["seed"].nunique()),
+        about=found.notes[""].format(runs=len(study), seeds=study["seed"].nunique()),
         command=found.command,
-        seconds=sum(float(t[["seconds.train", "seconds.evaluate"]].sum().sum()) for t in (table, capacity)),
+        seconds=found.seconds,
         claims=claims,
-        tables=[
-            *tables(table),
-            newer_methods(table, wide(collect(found.folders["newer"]))),
-            over_steps(wide(collect(found.folders["curve"]))),
-        ],
-        pictures=draw(table, found.pictures),
+        tables=shown,
+        pictures=pictures,
     )
+
+
+def _done(found: Found, name: str) -> pd.DataFrame:
+    """The finished runs of the plan of one study; its folder may hold those of earlier plans too."""
+    folder = found.folders[name]
+    names = [result.path.name for result in found.results.done if result.path.parent == folder]
+    return wide(collect(folder, names)) if names else pd.DataFrame(columns=["seed"])
 
 
 def study_claims(table: pd.DataFrame, notes: Mapping[str, str], wanted: Collection[str] = ()) -> list[Claim]:

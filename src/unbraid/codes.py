@@ -1,12 +1,12 @@
 """Codes: one record of what a trained method makes of some rows of a data set; it is kept as codes.npz.
 
-In the file: codes_<block> [n, d]; kl_<block> [d], mean KL to the prior in nats, and scale_<block> [n, d], standard
-deviations, where the code is Gaussian; units_<block> [d], the feature that each latent belongs to, where features have
-several dimensions; factors [n, k], factor_names [k], kinds (names of factors without order), rows [n]. Of samples that
-are features and not images: feature_names [d]. Where there are classes: label and groups (names of factors),
-predicted [n] if the method classifies. Where views share factors: shared (their names). Of a target with a background
-also background_rows [m], background_<block> [m, d] and background_scale_<block>. The rest was added by a kind of
-problem (problems/).
+In the file: codes_<block> [n, d]; scale_<block> [n, d], standard deviations, where the code is Gaussian, and kl_<block>
+[d], mean KL to the prior in nats, where that is a standard normal; units_<block> [d], the feature that each latent
+belongs to, where features have several dimensions; factors [n, k], factor_names [k], kinds (names of factors without
+order), rows [n]. Of samples that are features and not images: feature_names [d]. Where there are classes: label and
+groups (names of factors), predicted [n] if the method classifies. Where views share factors: shared (their names). Of a
+target with a background also background_rows [m], background_<block> [m, d] and background_scale_<block>. The rest was
+added by a kind of problem (problems/).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Block:
     """One block of a code, such as z."""
 
     codes: NDArray[Any]  # [n, d]
-    kl: NDArray[Any] | None = None  # [d] mean KL to the prior in nats, where the code is Gaussian
+    kl: NDArray[Any] | None = None  # [d] mean KL to the prior in nats, where that is a standard normal
     scale: NDArray[Any] | None = None  # [n, d] standard deviations, where the code is Gaussian
     units: NDArray[Any] | None = None  # [d] the feature of each latent, where features have several dimensions
 

@@ -51,7 +51,7 @@ def effects(
     reach = t.ppf((1 + LEVEL) / 2, n - 1) if n > 1 else np.nan
     found = []
     for latent in range(codes[block].shape[1]):
-        mean, error, drawn = (part.cpu().numpy() for part in _moved(method, codes, block, latent, scaling))
+        mean, error, drawn = (part.numpy() for part in _moved(method, codes, block, latent, scaling))
         spread = scaling.spread if isinstance(scaling, Counts) else np.where(scaling.spread > 0, 1 / (2 * REACH), 0)
         standardised = np.divide(drawn, spread, out=np.zeros_like(drawn), where=spread > 0)
         found.append(np.stack([mean, mean - reach * error, mean + reach * error, standardised], -1))
@@ -85,7 +85,7 @@ def _drawn(
     moved[block][:, latent] = value
     picture = method.decode(moved)
     assert picture is not None
-    return picture.flatten(1).double()
+    return picture.flatten(1).cpu().double()  # not all devices have float64
 
 
 def _change(low: Tensor, high: Tensor, scaling: Scaling | Counts) -> Tensor:

@@ -40,8 +40,9 @@ def encode(method: Method[Any], data: Table, *, points: int = 10_000, seed: int 
 def encode_rows(method: Method[Any], table: Table, rows: Rows) -> Codes:
     """The codes of these rows of a table."""
     method.eval()
+    blocks, predicted = _encoded_rows(method, table, rows)
     return Codes(
-        blocks=_blocks(method, table, rows),
+        blocks=blocks,
         rows=rows,
         factors=table.values(rows),
         factor_names=tuple(factor.name for factor in table.factors),
@@ -51,7 +52,7 @@ def encode_rows(method: Method[Any], table: Table, rows: Rows) -> Codes:
         class_names=table.class_names if table.label else (),
         groups=table.groups if table.label else (),
         shared=table.shared,
-        predicted=_predicted(method, table, rows) if table.label else None,
+        predicted=predicted,
     )
 
 
@@ -71,26 +72,40 @@ def _varied_first(table: Table, rows: Rows) -> Rows:
 
 
 @torch.no_grad()
-def _blocks(method: Method[Any], table: Table, rows: Rows) -> dict[str, Block]:
+def _encoded_rows(method: Method[Any], table: Table, rows: Rows) -> tuple[dict[str, Block], NDArray[Any] | None]:
+    """The blocks of some rows, and their predicted classes [n] where there are classes and a classifier."""
+    logits: list[Tensor] = []
     codes: dict[str, list[Tensor]] = {}
     scale: dict[str, list[Tensor]] = {}
     kl: dict[str, Tensor] = {}
     for start in range(0, len(rows), BATCH):
         x = images(method, table, rows[start : start + BATCH])
-        for block, code in method.encode(x).items():
+        means, posterior = encoded(method, x)
+        for block, code in means.items():
             codes.setdefault(block, []).append(code)
-        for block, (mu, log_var) in method.posterior(x).items():
+        for block, (mu, log_var) in posterior.items():
             kl[block] = kl.get(block, torch.zeros(())) + gaussian.kl_to_standard(mu, log_var).sum(0)
             scale.setdefault(block, []).append((0.5 * log_var).exp())
-    return {
+        if table.label and (guess := method.classify(x)) is not None:
+            logits.append(guess)
+    blocks = {
         block: Block(
             codes=torch.cat(parts).cpu().numpy(),
-            kl=(kl[block] / len(rows)).cpu().numpy() if block in kl else None,
+            kl=(kl[block] / len(rows)).cpu().numpy() if block in kl and method.has_bound else None,
             scale=torch.cat(scale[block]).cpu().numpy() if block in scale else None,
             units=np.array(method.units[block], dtype=np.int64) if block in method.units else None,
         )
         for block, parts in codes.items()
     }
+    return blocks, torch.cat(logits).argmax(-1).cpu().numpy() if logits else None
+
+
+def encoded(method: Method[Any], x: Tensor) -> tuple[dict[str, Tensor], dict[str, tuple[Tensor, Tensor]]]:
+    """The codes of some images and their posterior, from one pass of the encoder where the codes are its means."""
+    posterior = method.posterior(x)
+    if type(method).encode is not Method.encode:
+        return method.encode(x), posterior
+    return {block: mu for block, (mu, _) in posterior.items()}, posterior
 
 
 @torch.no_grad()
@@ -127,13 +142,6 @@ def _again(method: Method[Any], z: dict[str, Tensor]) -> dict[str, Tensor]:
         assert x is not None
         parts.append(method.encode(x))
     return {name: torch.cat([part[name] for part in parts]) for name in z}
-
-
-@torch.no_grad()
-def _predicted(method: Method[Any], table: Table, rows: Rows) -> NDArray[Any] | None:
-    parts = [method.classify(images(method, table, rows[i : i + BATCH])) for i in range(0, len(rows), BATCH)]
-    logits = [part for part in parts if part is not None]
-    return torch.cat(logits).argmax(-1).cpu().numpy() if logits else None
 
 
 def images(method: Method[Any], table: Table, rows: Rows) -> Tensor:

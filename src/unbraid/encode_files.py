@@ -66,7 +66,8 @@ def decode_file(model: Model, path: Path, out: Path, *, overwrite: bool = False,
     if model.scaling is not None:
         check_output(out, overwrite)
         columns = list(model.scaling.names) or [f"x{i}" for i in range(model.shape[2])]
-        write_table(out, names, columns, np.concatenate([model.decode(codes[rows]) for rows in batches]))
+        drawn = np.concatenate([model.decode(codes[rows]) for rows in batches])
+        write_table(out, names, columns, drawn, array="features")
         return len(names)
     places = _pictures(names, path)
     _check_folder(out, overwrite)
@@ -88,13 +89,14 @@ def check_output(out: Path, overwrite: bool) -> None:
         raise UserError(f"{out} exists already: name another file, or say --overwrite")
 
 
-def write_table(out: Path, names: list[str], columns: list[str], values: NDArray[Any]) -> None:
-    """A row for each sample, as .csv, .parquet or .npz."""
+def write_table(out: Path, names: list[str], columns: list[str], values: NDArray[Any], array: str = "codes") -> None:
+    """A row for each sample, as .csv, .parquet or .npz; `array` is what the values are called in the last."""
     import pandas as pd
 
     buffer = io.BytesIO()
     if out.suffix.lower() == ".npz":
-        np.savez_compressed(buffer, codes=values, columns=np.array(columns), names=np.array(names))
+        arrays = {array: values, "columns": np.array(columns), "names": np.array(names)}
+        np.savez_compressed(buffer, **arrays)  # type: ignore[arg-type]
     else:
         frame = pd.DataFrame(values, columns=columns)
         frame.insert(0, NAME, names, allow_duplicates=True)
@@ -106,14 +108,17 @@ def write_table(out: Path, names: list[str], columns: list[str], values: NDArray
 
 
 def _pictures(names: list[str], path: Path) -> list[Path]:
-    """The file of each sample's image; a name that leads out of the folder is refused."""
-    found = []
+    """The file of each sample's image; names that lead out of the folder or to the same file are refused."""
+    found: dict[Path, str] = {}
     for name in names:
         place = PurePosixPath(name.replace("\\", "/"))
         if place.is_absolute() or ".." in place.parts or ":" in name or not place.name:
             raise UserError(f"the name '{name}' in {path} cannot be that of a file in a folder: rename it")
-        found.append(Path(place if place.suffix.lower() == ".png" else f"{place}.png"))
-    return found
+        file = Path(place if place.suffix.lower() == ".png" else f"{place}.png")
+        if file in found:
+            raise UserError(f"'{found[file]}' and '{name}' in {path} would both be drawn to {file}: rename one of them")
+        found[file] = name
+    return list(found)
 
 
 def _check_folder(out: Path, overwrite: bool) -> None:
@@ -131,7 +136,7 @@ def _write_png(place: Path, image: NDArray[np.float32]) -> None:
     buffer = io.BytesIO()
     Image.fromarray(pixels[0] if len(pixels) == 1 else pixels.transpose(1, 2, 0)).save(buffer, "png")
     place.parent.mkdir(parents=True, exist_ok=True)
-    place.write_bytes(buffer.getvalue())
+    write(place, buffer.getvalue())
 
 
 def _batches(count: int, size: int, doing: str, show: bool) -> Iterator[Rows]:

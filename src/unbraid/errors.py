@@ -10,7 +10,14 @@ MOST = 100  # names that are listed
 
 
 class UserError(Exception):
-    """Something is wrong with what was asked for; the message says what, and what to do about it."""
+    """Something is wrong with what was asked for; the message says what, and what to do about it.
+
+    A file may have any name: its ends of lines become spaces, and what cannot be printed a mark.
+    """
+
+    def __init__(self, message: str) -> None:
+        shown = (" " if letter.isspace() else letter if letter.isprintable() else "\ufffd" for letter in message)
+        super().__init__("".join(shown))
 
 
 def of_the_disk(error: BaseException | None) -> bool:

@@ -139,14 +139,13 @@ class Disentangler(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def transform(self, X: Any) -> NDArray[np.float32]:
         """The codes of some samples, [n, k]."""
         check_is_fitted(self, "model_")
-        codes: NDArray[np.float32] = np.asarray(self.model_.transform(self._checked(X, reset=False)))
+        codes: NDArray[np.float32] = self.model_.transform(self._checked(X, reset=False))
         return codes
 
     def inverse_transform(self, Z: Any) -> NDArray[Any]:
         """What the decoder draws from codes: images in [0, 1] in the layout of those in `fit`, or features."""
         check_is_fitted(self, "model_")
-        drawn = np.asarray(self.model_.decode(np.asarray(Z)))
-        return laid_out(drawn, self.layout_)
+        return laid_out(self.model_.decode(to_array(Z, "Z")), self.layout_)
 
     def score(self, X: Any, y: Any = None) -> float:
         """The mean evidence lower bound in nats per sample, where the method has one; higher is better.
@@ -206,10 +205,10 @@ class Disentangler(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return from_pairs(first, second, changed=changed, label=None if y is None else _first_column(y), counts=counts)
 
     def _checked(self, X: Any, *, reset: bool) -> Any:
-        """Features as an array that scikit-learn has checked; images as they are: the model checks those."""
-        if _is_images(X):
-            return X
+        """Features as an array that scikit-learn has checked; images unchecked: the model does that."""
         array = to_array(X, "X") if hasattr(X, "detach") else X
+        if _is_images(array):
+            return array
         least = 2 if reset else 1
         return validate_data(self, array, reset=reset, dtype=[np.float64, np.float32], ensure_min_samples=least)
 

@@ -19,7 +19,7 @@ from unbraid.metrics.suite import DEFAULT, Tell, available, metric_function, nee
 from unbraid.problems import problems_of
 from unbraid.problems.contract import EXAMPLES, Trained
 from unbraid.problems.scores import Loaded, Options, all_scores, check_metrics, has_factors, split_name, take_scores
-from unbraid.train.run import Run, write
+from unbraid.train.run import Damaged, Run, write
 
 if TYPE_CHECKING:  # scores of codes need no torch
     from unbraid.data.table import Table
@@ -210,7 +210,7 @@ def complete(
         try:
             score(run, tell=tell)
         except UserError as error:
-            if of_the_disk(error):
+            if of_the_disk(error) or isinstance(error, Damaged):
                 raise
             warnings.warn(f"there are no scores: {error}", stacklevel=2)
 

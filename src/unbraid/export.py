@@ -15,6 +15,7 @@ import logging
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ from torch import Tensor, nn
 
 from unbraid.data.counts import Counts
 from unbraid.data.features import REACH, Scaling
-from unbraid.errors import UserError
+from unbraid.errors import UserError, unknown
 from unbraid.methods.contract import Method
 from unbraid.model import Model
 from unbraid.train.run import write
@@ -96,7 +97,7 @@ def _scale(scaling: Scaling | Counts | None) -> Scale | Logarithm | None:
     return Logarithm() if isinstance(scaling, Counts) else Scale(scaling)
 
 
-def export(model: Model, folder: Path, kind: str, *, overwrite: bool = False) -> dict[str, Path]:
+def export(model: Model, folder: str | Path, kind: str, *, overwrite: bool = False) -> dict[str, Path]:
     """Writes the encoder and, where there is one, the decoder; gives the file of each.
 
     Args:
@@ -104,6 +105,8 @@ def export(model: Model, folder: Path, kind: str, *, overwrite: bool = False) ->
         kind: onnx or torch
         overwrite: the files may exist
     """
+    if kind not in ENDINGS:
+        raise unknown("kind of file", kind, ENDINGS)
     if kind == "onnx":
         _require_onnx()
     samples, codes = examples(model)
@@ -112,18 +115,19 @@ def export(model: Model, folder: Path, kind: str, *, overwrite: bool = False) ->
     }
     if model.method.has_decoder:
         parts["decoder"] = (Decoder(model.method, model.scaling, list(codes)), codes, list(samples))
-    files = {part: folder / f"{part}{ENDINGS[kind]}" for part in parts}
+    files = {part: Path(folder) / f"{part}{ENDINGS[kind]}" for part in parts}
     for file in files.values():
         if file.exists() and not overwrite:
             raise UserError(f"{file} exists already: name another folder, or say --overwrite")
     written = {}
-    for part, (network, inputs, outputs) in parts.items():
-        program = traced(network.cpu().eval(), inputs, part)
+    for part, (given, inputs, outputs) in parts.items():
+        network = deepcopy(given).cpu().eval()
+        program = traced(network, inputs, part)
         written[part] = _as_onnx(program, inputs, outputs) if kind == "onnx" else _as_torch(program)
         few = {name: value[:TRIED] for name, value in inputs.items()}
         found = run_onnx(written[part], few) if kind == "onnx" else run_torch(written[part], few)
         compare(network, few, found, f"the {part}")
-    folder.mkdir(parents=True, exist_ok=True)
+    Path(folder).mkdir(parents=True, exist_ok=True)
     for part, file in files.items():
         write(file, written[part])
     return files

@@ -9,11 +9,15 @@ import ctypes
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from unbraid.errors import UserError
+
+if TYPE_CHECKING:
+    import torch
 
 SPIN_WHEN_QUIET = "1000000"  # how long an idle thread spins: long where the cores are ours,
 SPIN_WHEN_BUSY = "1000"  # briefly where other work needs them (spinning then slows training up to ten times)
@@ -45,11 +49,25 @@ def require_memory(size: int, what: str, advice: str) -> None:
         )
 
 
-def seed_torch(seed: int) -> None:
-    """As torch.manual_seed, which keeps the stack for each kind of device that is not here, half a millisecond."""
+def forked_rng(device: torch.device | str) -> AbstractContextManager[None]:
+    """What is drawn within changes no later draw on the CPU or on this device; no other device is initialised."""
     import torch
 
-    if _has_accelerator():
+    kind = torch.device(device).type
+    if kind == "cpu":
+        return torch.random.fork_rng(devices=[])
+    return torch.random.fork_rng(devices=[device], device_type=kind)
+
+
+def seed_torch(seed: int, device: torch.device | str | None = None) -> None:
+    """As torch.manual_seed, which keeps the stack for each kind of device that is not here, half a millisecond.
+
+    Args:
+        device: on which numbers will be drawn; the generators of accelerators stay as they are where it is the CPU
+    """
+    import torch
+
+    if _has_accelerator() and (device is None or torch.device(device).type != "cpu"):
         torch.manual_seed(seed)
     else:
         torch.default_generator.manual_seed(int(seed))

@@ -30,8 +30,9 @@ from unbraid.data.counts import Counts, check_counts
 from unbraid.data.features import Scaling
 from unbraid.data.samples import SampleError, Samples, as_given, expect, read, to_array
 from unbraid.effects import effect_table, effects
+from unbraid.encode import encoded
 from unbraid.errors import UserError, unknown
-from unbraid.machine import seed_torch
+from unbraid.machine import forked_rng, seed_torch
 from unbraid.maths import gaussian
 from unbraid.methods.contract import Method
 from unbraid.metrics.model.quantities import image_nll, likelihood_of
@@ -177,18 +178,21 @@ class Model:
         """
         samples = self.read(x)
         if not self.has_elbo:
-            raise UserError(f"{self._name} has no evidence lower bound: that needs a Gaussian code and a decoder")
+            raise UserError(
+                f"{self._name} has no evidence lower bound: that needs a Gaussian code with a standard normal prior, "
+                "and a decoder that is given the code alone"
+            )
         likelihood, sigma, log_theta = likelihood_of(self.method)
 
         def bound(batch: Tensor) -> Tensor:
-            posterior = self.method.posterior(batch)
+            codes, posterior = encoded(self.method, batch)
             drawn = {block: gaussian.sample(mu, log_var) for block, (mu, log_var) in posterior.items()}
             kl = sum(gaussian.kl_to_standard(mu, log_var).sum(-1) for mu, log_var in posterior.values())
-            nll = image_nll(self._draw(self.method.encode(batch) | drawn), batch, likelihood, sigma, log_theta)
+            nll = image_nll(self._draw(codes | drawn), batch, likelihood, sigma, log_theta)
             return -(nll + kl)
 
-        with torch.random.fork_rng():
-            seed_torch(seed)
+        with forked_rng(self.device):
+            seed_torch(seed, self.device)
             found = _joined(self._each(samples, bound)).astype(np.float64)
         if isinstance(self.scaling, Scaling) and likelihood == "gaussian":
             return found - self.scaling.log_volume
@@ -196,10 +200,10 @@ class Model:
 
     @property
     def has_elbo(self) -> bool:
-        """Whether the code is Gaussian and can be decoded."""
+        """Whether the code is Gaussian, with a standard normal prior, and can be decoded."""
         with torch.no_grad():
             posterior = self.method.posterior(torch.zeros(1, *self.shape, device=self.device))
-        return bool(posterior) and self.method.has_decoder
+        return bool(posterior) and self.method.has_decoder and self.method.has_bound
 
     @torch.no_grad()
     def _each(self, samples: Samples, use: Callable[[Tensor], Any]) -> list[Any]:

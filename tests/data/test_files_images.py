@@ -55,7 +55,7 @@ def test_flat_folder_in_the_order_of_names(tmp_path: Path) -> None:
     expected = np.stack([COLOR // 2, COLOR, COLOR // 3]).transpose(0, 3, 1, 2)
     assert np.array_equal(every(table), expected)
     assert np.array_equal(table.images(np.array([2, 0, 2])), expected[[2, 0, 2]])
-    assert (table.factors, table.gives, table.test) == ((), ("Images", "Transitions"), None)
+    assert (table.factors, list(table.gives), table.test) == ((), ["Images", "Transitions"], None)
     assert table.values(np.arange(3)).shape == (3, 0)
 
 

@@ -17,6 +17,7 @@ from experiments.unsupervised.tables import METRICS, UNSUPERVISED, newer_methods
 from scipy.stats import spearmanr
 
 from unbraid.study.claims import Claim, Record, Table, publish
+from unbraid.study.reproduce import Found, Result, Results
 from unbraid.train.run import Plan, Run
 
 OBJECTIVES = ["annealed_vae", "beta_vae", "beta_tcvae", "dip_vae dip_variant=i", "dip_vae dip_variant=ii", "factor_vae"]
@@ -174,6 +175,22 @@ def test_newer_methods_stand_beside_the_best_setting() -> None:
     assert rows[0][:3] == ["dsprites", "the best of the study's settings", f"{best['beta_vae_score']:.2f}"]
     assert rows[0][4] == f"{best['mig']:.2f}"
     assert rows[1] == ["dsprites", "new", *["0.50 ± 0.00"] * 6] and len(rows) == 4
+
+
+def test_a_page_so_far_has_the_runs_of_the_plan_and_leaves_out_what_is_not_begun(tmp_path: Path) -> None:
+    """Of four studies one has runs, among them one of an earlier plan."""
+    done = []
+    for beta, steps in ((4.0, 10), (4.0, 20), (8.0, 30)):
+        run = Run.create(tmp_path / "curve", Plan("beta_vae", {"beta": beta}, "dsprites", {}, {}, steps, 64, 100))
+        run.write_json("evaluation.json", {"quantities": {"mig": steps / 100}})
+        done.append(Result("", "dsprites", 100, steps, {}, {}, {}, 2.5, run.path))
+    folders = {name: tmp_path / name for name in ("study", "capacity", "curve", "newer")}
+    waiting = Result("", "dsprites", 0, 5, {}, {}, {}, 0.0, tmp_path / "study" / "vae", finished=False)
+    planned = Results([*done[:2], waiting])
+    found = unsupervised.record(Found(planned, folders, tmp_path, {"": "{runs} models, {seeds} seeds"}, ""))
+    assert [claim.id for claim in found.claims] == ["001-8"]
+    assert [table.rows for table in found.tables] == [[["dsprites", "beta_vae", "10, 20", "0.10, 0.20"]]]
+    assert (found.about, found.seconds, found.pictures) == ("0 models, 0 seeds", 5.0, [])
 
 
 def test_a_record_is_published_as_page_and_json(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -66,6 +66,14 @@ def test_a_shift_of_all_points_costs_its_square() -> None:
     assert squared_w2(a, a + torch.tensor([3.0, 4.0, 0.0])).item() == pytest.approx(25, rel=1e-12)
 
 
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_points_that_are_not_finite_reach_the_distance(value: float) -> None:
+    a, b = points(5, 0)
+    a[2, 1] = value
+    assert match(a, b).tolist() == match(b, a).tolist() == [0, 1, 2, 3, 4]
+    assert not torch.isfinite(squared_w2(a, b))
+
+
 def test_the_distance_of_a_gaussian_to_zero_is_that_of_its_samples() -> None:
     mu, log_var = torch.tensor([0.7, -2.0]), torch.tensor([0.4, -3.0])
     torch.manual_seed(0)

@@ -74,6 +74,7 @@ def test_what_cannot_be_taught_is_refused() -> None:
         SubSupervised(TABLE.spec, width=4, temperature=0.0)
     with pytest.raises(UserError, match="use --views-of class"):
         SubSupervised(TABLE.spec, width=4).losses(replace(batch(), y=torch.arange(24)), 0)
+    SubSupervised(TABLE.spec, width=4).losses(replace(batch(), y=torch.arange(24)), 1)  # looked at once
 
 
 @pytest.mark.slow

@@ -112,3 +112,15 @@ def test_arguments_have_columns_of_their_own_beside_labels_and_metrics(tmp_path:
     assert "label" not in table
     assert set(table["argument.label"]) == {"kind"} and set(table["argument.elbo"]) == {0.5}
     assert sorted(table["elbo"]) == [-3, -2, -1, 0]
+
+
+def test_lists_among_arguments_are_text(tmp_path: Path) -> None:
+    synthetic(tmp_path, 4, 0)
+    for number, path in enumerate(sorted(tmp_path.glob("*/run.json"))):
+        plan = json.loads(path.read_text())
+        plan["arguments"] |= {"layers": [8, 4 + number % 2], "weights": {"a": 1}}
+        path.write_text(json.dumps(plan))
+    table = collect(tmp_path)
+    assert set(table["layers"]) == {"[8, 4]", "[8, 5]"} and set(table["weights"]) == {"{'a': 1}"}
+    parquet, _ = write_table(table, tmp_path / "table")
+    pd.testing.assert_frame_equal(pd.read_parquet(parquet), table)

@@ -20,7 +20,7 @@ from unbraid.nets.autoencoders import decoder
 from unbraid.study import Study, execute, product
 from unbraid.study.execute import states, task, work
 from unbraid.study.plan import Job
-from unbraid.study.store import Bucket, Folder
+from unbraid.study.store import Bucket, Folder, open_store
 
 
 def one(metrics: list[str], **arguments: object) -> Job:
@@ -116,6 +116,23 @@ def test_a_url_gets_the_finished_directory(scheme: str, tmp_path: Path) -> None:
     assert store.read_all("weights.safetensors")[job.name]
     assert not store.read_all("state.pt")
     assert not store.read_all("lock")
+
+
+@pytest.mark.parametrize("scheme", ["", "memory://"])
+def test_a_run_looks_only_at_the_one_that_it_waits_for(
+    scheme: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs = [*product(SMALL, method="vae", steps=1), *product(SMALL, method="vae", steps=2, start_from={"steps": 1})]
+    _, job = Study(runs=runs, metrics=[], points=300).jobs()
+    store, start = open_store(f"{scheme}{tmp_path}"), job.plan.start_from
+    assert start is not None
+    monkeypatch.setattr(type(store), "read_all", None)
+    assert not execute._may_begin(job, store)
+    store.write(start, "failed.json", {})
+    with pytest.raises(UserError, match=f"it begins with the weights of {start}, which has failed"):
+        execute._may_begin(job, store)
+    store.write(start, "evaluation.json", {})
+    assert execute._may_begin(job, store)
 
 
 class Remembering(MemoryFileSystem):  # type: ignore[misc]

@@ -398,7 +398,7 @@ def test_the_same_arguments_written_otherwise_are_the_same_run(tmp_path: Path) -
     assert len({run.path for run in runs}) == 1
     assert runs[0].plan.arguments["beta"] == 2.0 and type(runs[0].plan.arguments["beta"]) is float
     assert runs[0].plan.sampling["changed"] == 1
-    assert BetaVAE(TABLE.spec, beta=np.float32(2), net="dense", width=2).arguments["beta"] == 2.0
+    assert BetaVAE(TABLE.spec, beta=np.float64(2), net="dense", width=2).arguments["beta"] == 2.0
     with pytest.raises(UserError, match="learn_sigma of vae must be a bool, not 'false'"):
         unbraid.build("vae", TABLE, learn_sigma="false")
 

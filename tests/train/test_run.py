@@ -355,7 +355,7 @@ def test_a_disk_without_locks_is_no_other_process(trained: Run, monkeypatch: pyt
     def refuse(*_: Any) -> None:
         raise OSError(errno.ENOSYS, "Function not implemented")
 
-    monkeypatch.setattr(runs.fcntl, "flock", refuse)
+    monkeypatch.setattr("fcntl.flock", refuse)
     with pytest.raises(UserError, match=r"cannot be locked \(Function not implemented\): choose") as error:
         fit(build("vae", Squares(), width=4), Squares(), steps=3, batch=4, out=str(trained.path.parent), show=False)
     assert not isinstance(error.value, runs.Busy)

@@ -7,14 +7,17 @@ from typing import Any
 from rich import box
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 
 def print_table(title: str, columns: list[str], rows: list[list[str]], numbers: tuple[int, ...] = ()) -> None:
-    table = Table(title=title or None, box=box.SIMPLE_HEAD, title_justify="left", pad_edge=False)
+    """Texts are printed as they are: rich would take what stands in brackets for markup."""
+    shown = Text(title, style="table.title") if title else None
+    table = Table(title=shown, box=box.SIMPLE_HEAD, title_justify="left", pad_edge=False)
     for i, column in enumerate(columns):
-        table.add_column(column, justify="right" if i in numbers else "left", no_wrap=i == 0)
+        table.add_column(Text(column), justify="right" if i in numbers else "left", no_wrap=i == 0)
     for row in rows:
-        table.add_row(*row)
+        table.add_row(*map(Text, row))
     console = Console()
     if not console.is_terminal:
         console.width = max(console.width, 140)

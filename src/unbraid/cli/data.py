@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 from unbraid import catalogue
 from unbraid.cli.console_tables import print_table
 from unbraid.cli.parser import Parser
-from unbraid.cli.parser import add as add_options
 from unbraid.errors import UserError
 
 if TYPE_CHECKING:
@@ -55,7 +54,7 @@ class SetParser(Parser):
             name = next((word for word in args or () if word in known or OWN.fullmatch(word)), None)
             entry = catalogue.find("data", name) if name else None
             if entry and entry.arguments:
-                add_options(self.add_argument_group(entry.name, entry.summary), entry.arguments)
+                self.add_options(entry.name, entry.arguments, entry.summary)
         return super().parse_known_args(args, namespace)
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from unbraid.config import Argument
-from unbraid.errors import unknown
+from unbraid.errors import UserError, unknown
 
 TYPES: dict[str, Callable[[str], Any]] = {"int": int, "float": float, "str": str}
 
@@ -25,6 +25,20 @@ class Parser(argparse.ArgumentParser):
         if rest:
             self.error(f"'{rest[0]}' is one word too many")
         return arguments
+
+    def add_options(self, title: str, arguments: Iterable[Argument], summary: str | None = None) -> None:
+        """A group with an option for each argument of a signature."""
+        group = self.add_argument_group(title, summary)
+        try:
+            add(group, arguments)
+        except argparse.ArgumentError as error:
+            flag = re.findall(r"--[\w-]+", error.message)[0]
+            other = next(
+                g.title for g in self._action_groups if any(flag in a.option_strings for a in g._group_actions)
+            )
+            raise UserError(
+                f"{flag} is an option of '{other}' and of '{title}': rename that argument of the one that is yours"
+            ) from error
 
     def error(self, message: str) -> Any:
         """A misspelt command or choice gets the nearest one; everything else is argparse's own sentence."""

@@ -39,8 +39,9 @@ def main(words: list[str]) -> int:
     data = catalogue.find("data", _option(words, "--data"))
     parser = _parser(method, data.name)
     sampling = catalogue.sampling(entry.traits["batch_kind"])
-    add_options(parser.add_argument_group(entry.name, entry.summary), (*entry.arguments, *catalogue.NETWORKS))
-    add_options(parser.add_argument_group("drawing of batches"), sampling)
+    parser.add_options(entry.name, entry.arguments, entry.summary)
+    parser.add_options("networks", catalogue.NETWORKS)
+    parser.add_options("drawing of batches", sampling)
     given = vars(parser.parse(words[1:]))
 
     def take(arguments: tuple[Argument, ...]) -> dict[str, Any]:
@@ -99,7 +100,7 @@ def _parser(method: str, data: str) -> Parser:
     )
     _add_training(parser)
     entry = catalogue.find("data", data)
-    add_options(parser.add_argument_group(f"data set {data}", entry.summary), entry.arguments)
+    parser.add_options(f"data set {data}", entry.arguments, entry.summary)
     return parser
 
 

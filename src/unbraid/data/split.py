@@ -18,6 +18,8 @@ from unbraid.errors import UserError
 class Subset(Table):
     """Some rows of a table, in a given order, possibly with repeats."""
 
+    labels: NDArray[np.int64] | None  # the class of each row, where views are rows of one class
+
     def __init__(self, table: Table, rows: Rows) -> None:
         self.arguments, self.of_files = arguments_of_part(table, rows), table.of_files
         self.table, self.chosen = table, rows
@@ -56,7 +58,6 @@ class Subset(Table):
 
     @cached_property
     def _classes(self) -> Classes | None:
-        """The classes of the part's own rows, where views are rows of one class."""
         return None if self.labels is None else Classes(self.labels)
 
     def _find(self, wanted: Rows) -> Rows:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import torch
 from scipy.optimize import linear_sum_assignment
 from scipy.spatial.distance import cdist
@@ -13,8 +14,11 @@ def match(a: Tensor, b: Tensor) -> Tensor:
 
     Between equally many points of equal weight one of the optimal plans is a permutation (Birkhoff), so an
     assignment solver is exact; SciPy's is faster than POT's network simplex at all sizes (benchmarks/transport.py).
+    Points that are not finite are matched in their order, so that they reach the loss.
     """
     cost = cdist(a.detach().cpu().numpy(), b.detach().cpu().numpy(), "sqeuclidean")
+    if not np.isfinite(cost).all():
+        return torch.arange(len(a), device=a.device)
     return torch.from_numpy(linear_sum_assignment(cost)[1]).to(a.device)
 
 

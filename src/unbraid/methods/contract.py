@@ -63,6 +63,7 @@ class Method(Configured, nn.Module, ABC, Generic[B]):
     batch_kind: ClassVar[type[Batch]]  # its kind, from the type parameter
     solved: ClassVar[bool] = False  # by solve(), once, in place of the loop
     game: ClassVar[bool] = False  # groups play against each other: no loss needs to fall
+    has_bound: ClassVar[bool] = True  # whether reconstruction and KL to a standard normal are its bound
     class_block: ClassVar[str] = "z"  # the block from which the classifier predicts the class
     blocks: Mapping[str, int] = MappingProxyType({})  # dimensions of each block, in the order of encoder and decoder
     encoder: nn.Module

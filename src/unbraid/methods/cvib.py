@@ -41,6 +41,8 @@ class CVIB(Method[Labelled]):
         lr: learning rate of Adam
     """
 
+    has_bound = False  # its prior is the mean of all posteriors, and its decoder is given s
+
     def __init__(
         self,
         spec: Spec,

@@ -43,6 +43,8 @@ class IVAE(Method[Labelled]):
         lr: learning rate of Adam
     """
 
+    has_bound = False  # its prior depends on u
+
     def __init__(
         self,
         spec: Spec,

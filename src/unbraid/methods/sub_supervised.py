@@ -66,6 +66,8 @@ class SubSupervised(Method[Views]):
         self.trunk = resnet.encoder(net, spec.shape, width=width)
 
     def losses(self, batch: Views, step: int) -> dict[str, Loss]:
+        if step == 0 and int(batch.y.max()) >= prod(self.sizes):
+            raise UserError("sub_supervised learns from classes that two views share: use --views-of class")
         x = torch.cat([self.view(batch.x1), self.view(batch.x2)])  # [2 b, c, h, w]
         parts = self.trunk(x).chunk(len(self.sizes), 1)  # [2 b, 8 width / k] each
         each = [supcon(r, y.repeat(2), self.temperature) for r, y in zip(parts, self.labels(batch.y), strict=True)]
@@ -73,8 +75,6 @@ class SubSupervised(Method[Views]):
 
     def labels(self, y: Tensor) -> list[Tensor]:
         """The values of each shared factor, from the number that stands for all of them. [b]"""
-        if int(y.max()) >= prod(self.sizes):
-            raise UserError("sub_supervised learns from classes that two views share: use --views-of class")
         strides = [prod(self.sizes[k + 1 :]) for k in range(len(self.sizes))]
         return [y // stride % size for stride, size in zip(strides, self.sizes, strict=True)]
 

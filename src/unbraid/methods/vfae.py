@@ -52,6 +52,8 @@ class VFAE(Method[Labelled]):
         lr: learning rate of Adam
     """
 
+    has_bound = False  # its prior depends on z2 and y, and its decoder is given s
+
     def __init__(
         self,
         spec: Spec,

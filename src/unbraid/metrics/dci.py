@@ -187,8 +187,7 @@ def _boosted(
 
     Data sets are given the settings too: one without them makes LightGBM use all cores in every thread.
     """
-    import lightgbm
-
+    lightgbm = _lightgbm()
     train, test = rows
     labels, seen = column.values, np.unique(column.values[train])
     if not column.continuous:
@@ -215,6 +214,17 @@ def _boosted(
         return 1 - on_train, 1 - (on_test * len(test) + unseen) / len(rows[1])
 
     return booster.feature_importance("gain"), skills
+
+
+def _lightgbm() -> Any:
+    try:
+        import lightgbm
+    except OSError as error:
+        reason = str(error).partition("\n")[0]
+        raise UserError(
+            f"LightGBM cannot be loaded ({reason}): on macOS 'brew install libomp', or take predictor='trees'"
+        ) from error
+    return lightgbm
 
 
 def _model(predictor: Predictor, column: Column, *, trees: int, depth: int | None, seed: int) -> Any:

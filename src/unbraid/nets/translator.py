@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from unbraid.errors import UserError
-from unbraid.machine import seed_torch
+from unbraid.machine import forked_rng, seed_torch
 from unbraid.nets.image_layers import DoublingConv, HalvingConv
 from unbraid.nets.layers import Shape, channels_last
 
@@ -24,8 +24,8 @@ class Translator(nn.Module):
         super().__init__()
         if shape[1] % 4 or shape[2] % 4:
             raise UserError(f"a translator needs images with sides divisible by 4, not {shape[1]}x{shape[2]}")
-        with torch.random.fork_rng(devices=[]):
-            seed_torch(0)
+        with forked_rng("cpu"):
+            seed_torch(0, "cpu")
             down = [HalvingConv(shape[0], width), nn.ReLU(), HalvingConv(width, 2 * width), nn.ReLU()]
             up = [DoublingConv(2 * width, width), nn.ReLU()]
             last = DoublingConv(width, shape[0])

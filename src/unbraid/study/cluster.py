@@ -1,4 +1,8 @@
-"""A study on a Ray cluster: each run is a task; workers and nodes that die cost only what they had not saved."""
+"""A study on a Ray cluster: each run is a task.
+
+A worker or node that dies costs what its runs had not saved: in a folder that all nodes share, what came after the last
+checkpoint; at a URL the whole run, which is copied there only when it ends (study/store.py).
+"""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ metric, value, low, high, null              'mig'; parts as 'dci.completeness'; 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -35,13 +35,18 @@ NEEDED = {"method", "arguments", "data", "data_arguments", "sampling", "seed", "
 LAST_FILE = "evaluation.json"
 
 
-def collect(out: str | Path) -> pd.DataFrame:
-    """The tidy table of all runs in a folder, or at a URL, that have scores or an evaluation."""
+def collect(out: str | Path, runs: Collection[str] | None = None) -> pd.DataFrame:
+    """The tidy table of the runs in a folder, or at a URL, that have scores or an evaluation.
+
+    Args:
+        runs: names of those that are taken; all of them unless given
+    """
     import pandas as pd
 
     store = open_store(str(out))
     configs, scores, evaluations = (_parsed(store.read_all(f), f) for f in ("run.json", "scores.json", LAST_FILE))
-    names = [name for name in configs if name and (name in scores or name in evaluations)]
+    wanted = set(configs if runs is None else runs) & (scores.keys() | evaluations.keys())
+    names = [name for name in configs if name and name in wanted]
     if not names:
         raise UserError(f"there is no scored run in {out}")
     for name in names:
@@ -52,12 +57,11 @@ def collect(out: str | Path) -> pd.DataFrame:
     planned = [configs[name] for name in names]
     varying = _varying((config["method"], config["arguments"]) for config in planned)
     conditions = _varying((config["data"], _of_data(config)) for config in planned)
-    runs, rows = [], []
+    described, rows = [], []
     for number, (name, config) in enumerate(zip(names, planned, strict=True)):
-        described = _described(config, varying[config["method"]], conditions[config["data"]])
-        runs.append({"run": name, **described})
+        described.append({"run": name, **_described(config, varying[config["method"]], conditions[config["data"]])})
         if evaluations.get(name, {}).get("label"):
-            runs[-1]["label"] = str(evaluations[name]["label"])
+            described[-1]["label"] = str(evaluations[name]["label"])
         try:
             rows += [(number, *row) for row in _values(scores.get(name, {}), evaluations.get(name, {}))]
         except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
@@ -67,19 +71,26 @@ def collect(out: str | Path) -> pd.DataFrame:
     values = pd.DataFrame(rows, columns=["number", *LAST])
     known = {*OWN, *values["metric"]}
     values["metric"] = [name if (own := name.removeprefix("measure.")) in known else own for name in values["metric"]]
-    table = pd.DataFrame(runs)
+    table = pd.DataFrame(described)
     taken = set(values["metric"]).difference(OWN)
     table = table.rename(columns={name: f"argument.{name}" for name in table.columns if name in taken})
-    for column in table.columns:  # a column of a table has one type, and an argument of one name may have several
+    _unify(table)
+    table["strength"] = table["strength"].astype("float64")
+    table = table[[*FIRST, *(column for column in table.columns if column not in FIRST)]]
+    table = table.loc[values.pop("number")].reset_index(drop=True)
+    return pd.concat([table, values.astype(dict.fromkeys(LAST[1:], "float64"))], axis=1)
+
+
+def _unify(table: pd.DataFrame) -> None:
+    """A column of a table has one type, and an argument of one name may have several."""
+    import pandas as pd
+
+    for column in table.columns:
         types = {type(value) for value in table[column] if not pd.isna(value)}
         if len(types - {float}) > 1 or (types - {float, int} and len(types) > 1):
             table[column] = table[column].map(str, na_action="ignore")
         if table[column].dtype.kind == "O":
             table[column] = table[column].where(table[column].notna(), None)
-    table["strength"] = table["strength"].astype("float64")
-    table = table[[*FIRST, *(column for column in table.columns if column not in FIRST)]]
-    table = table.loc[values.pop("number")].reset_index(drop=True)
-    return pd.concat([table, values.astype(dict.fromkeys(LAST[1:], "float64"))], axis=1)
 
 
 def wide(table: pd.DataFrame) -> pd.DataFrame:
@@ -136,6 +147,7 @@ def _described(config: dict[str, Any], varying: list[str], conditions: list[str]
     known = {name: config[name] for name in ("method", "data", "seed", "steps", "batch")}
     arguments = {**of_data, **own}
     arguments |= {"decay": config["decay"]} if config.get("decay") else {}
+    arguments = {name: str(value) if isinstance(value, list | dict) else value for name, value in arguments.items()}
     return {
         **{name if name not in OWN else f"argument.{name}": value for name, value in arguments.items()},
         **known,

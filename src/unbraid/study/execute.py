@@ -97,9 +97,9 @@ def work(given: dict[str, Any], tell: Tell) -> dict[str, Any]:
 def _may_begin(job: Job, store: Store) -> bool:
     """Whether the run whose weights it begins with, if there is one, has finished."""
     start = job.plan.start_from
-    if start is None or start in store.read_all("evaluation.json"):
+    if start is None or store.has(start, "evaluation.json"):
         return True
-    if start in store.read_all("failed.json"):
+    if store.has(start, "failed.json"):
         raise UserError(f"it begins with the weights of {start}, which has failed")
     return False
 

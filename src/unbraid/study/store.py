@@ -23,6 +23,9 @@ class Store(Protocol):
     def read_all(self, file: str) -> dict[str, bytes]:
         """This file of every run that has it, by the run's name; '' is the name of the place itself."""
 
+    def has(self, name: str, file: str) -> bool:
+        """Whether a run has this file."""
+
     def write(self, name: str, file: str, content: Any) -> None:
         """Puts JSON into a run's directory, which is made if there is none."""
 
@@ -50,6 +53,9 @@ class Folder:
                 found[name] = (self.path / name / file).read_bytes()
         return found
 
+    def has(self, name: str, file: str) -> bool:
+        return (self.path / name / file).exists()
+
     def write(self, name: str, file: str, content: Any) -> None:
         (self.path / name).mkdir(parents=True, exist_ok=True)
         write(self.path / name / file, json.dumps(content, indent=2).encode())
@@ -62,6 +68,7 @@ class Folder:
 class Bucket:
     """Runs are worked on in a temporary directory: copied there before, and back afterwards, however they end.
 
+    A machine that dies copies nothing back: all of its run since then is lost.
     There are no locks at a URL: let one study at a time write to it.
     """
 
@@ -84,6 +91,9 @@ class Bucket:
             if isinstance(content, Exception) and not isinstance(content, FileNotFoundError):
                 raise UserError(f"{path} cannot be read ({content}): try again when it can") from content
         return {paths[path]: content for path, content in found.items() if not isinstance(content, Exception)}
+
+    def has(self, name: str, file: str) -> bool:
+        return any(Path(entry["name"]).name == file for entry in self._listed(self._path(name)))
 
     def write(self, name: str, file: str, content: Any) -> None:
         self.files.makedirs(self._path(name, ""), exist_ok=True)

@@ -104,7 +104,7 @@ def fit(
                 _solve(method, data, run)
             else:
                 networks = compiled(method) if compile else nullcontext()
-                with torch.random.fork_rng(), Progress(run.path.name, steps, show) as progress, networks:
+                with machine.forked_rng(where), Progress(run.path.name, steps, show) as progress, networks:
                     _train(method, draw, run, plan, save_every, [progress, *called])
         method.eval()
         for hook in called:
@@ -179,7 +179,7 @@ def _train(
     saved, saved_at = start, time.monotonic()
     with interrupts() as interrupted:
         for step, batch in batches(draw, start, plan.steps, ahead=device.type != "cpu"):
-            machine.seed_torch(noise_seed(plan.seed, step))
+            machine.seed_torch(noise_seed(plan.seed, step), device)
             trainer.scale_rates(falling(step, plan.steps, plan.decay), step)
             history.add(step, trainer.step(batch.on(device), step))
             done = step + 1

@@ -10,14 +10,12 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-import torch
-
 from unbraid import catalogue, config
 from unbraid.data.counts import Counts
 from unbraid.data.features import Scaling
 from unbraid.data.table import PART, Spec, Table
 from unbraid.errors import UserError
-from unbraid.machine import seed_torch
+from unbraid.machine import forked_rng, seed_torch
 from unbraid.methods.contract import Method
 from unbraid.methods.networks import replace_networks
 from unbraid.train.checkpoint import load_weights
@@ -57,8 +55,8 @@ def build(name: str | type[Method[Any]], data: Table, *, seed: int = 0, **argume
 def built(entry: catalogue.Entry, spec: Spec, arguments: dict[str, Any], seed: int) -> Method[Any]:
     """A method with initial weights drawn from the seed; its arguments may name an encoder and a decoder."""
     own = {name: arguments[name] for name in NETWORKS if arguments.get(name) is not None}
-    with torch.random.fork_rng():
-        seed_torch(int(seed))
+    with forked_rng("cpu"):
+        seed_torch(int(seed), "cpu")
         method: Method[Any] = entry.load()(spec, **{n: v for n, v in arguments.items() if n not in NETWORKS})
         replace_networks(method, **own)
     return method

@@ -62,6 +62,10 @@ class Busy(UserError):
     """Another process has the lock of a run."""
 
 
+class Damaged(UserError):
+    """A file of a run is there and cannot be read."""
+
+
 def write(path: Path, data: bytes) -> None:
     """Writes beside the place and moves: the file is whole, or as it was before."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
@@ -237,7 +241,7 @@ class Run:
         try:
             return read_arrays(path)
         except UserError as error:
-            raise UserError(f"{error}: {_remedy(self.path, name)}") from error
+            raise Damaged(f"{error}: {_remedy(self.path, name)}") from error
 
 
 def of_another_kind(content: dict[str, Any], kinds: dict[str, tuple[type, ...]]) -> str | None:

@@ -81,7 +81,9 @@ def _open_parquet(file: Path, text: str | None = None) -> Source:
 
     def read(wanted: list[str]) -> Any:
         with reading(file, "a parquet file"):
-            return stored.read(wanted).to_pandas(ignore_metadata=True)
+            found = stored.read(wanted)
+            found.validate(full=True)  # text may hold what is no text
+            return found.to_pandas(ignore_metadata=True)
 
     def parts(wanted: list[str]) -> Iterable[Any]:
         with reading(file, "a parquet file"):

@@ -107,7 +107,7 @@ class Images(ClassTable):
         self.labels = np.asarray(labels, np.int64)
         count = len(names) or int(self.labels.max(initial=0)) + 1
         self.class_names = names or tuple(str(i) for i in range(count))
-        self.gives = ("Images", *(("Transitions",) if self.files else ()))  # type: ignore[assignment]
+        self.gives = ("Images", *(("Transitions",) if self.files else ()))
         if count > 1:
             self.factors, self.label, self.shared = (Factor("class", count),), "class", ("class",)
             self.gives += ("Labelled", "Views")  # type: ignore[assignment]

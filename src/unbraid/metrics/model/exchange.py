@@ -33,7 +33,7 @@ from unbraid.config import Count, Rate, Size
 from unbraid.data.table import Rows, Table
 from unbraid.encode import images
 from unbraid.errors import UserError
-from unbraid.machine import seed_torch
+from unbraid.machine import forked_rng, seed_torch
 from unbraid.maths.schedule import falling
 from unbraid.methods.contract import Method
 from unbraid.metrics.contract import Score, metric
@@ -176,8 +176,8 @@ class _Judge:
     ) -> None:
         self.method, self.table, self.factors = method, table, factors
         self.sizes = [table.factors[k].size for k in factors]
-        with torch.random.fork_rng(devices=[]):
-            seed_torch(int(rng.integers(2**31)))
+        with forked_rng("cpu"):
+            seed_torch(int(rng.integers(2**31)), "cpu")
             self.net: nn.Module = encoder(net, table.shape, sum(self.sizes), width=width)
         self.net.to(next(method.parameters()).device)
 

@@ -6,6 +6,8 @@ elbo                       -(reconstruction + kl)
 total_correlation.mean     of a Gaussian with the covariance of the posterior means (first block)
 total_correlation.sampled  the same of samples from the posterior
 active_units               latents whose KL is above ACTIVE nats
+
+kl, elbo and active_units are left out of methods with another prior or bound (`Method.has_bound`).
 """
 
 from __future__ import annotations
@@ -19,8 +21,8 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from unbraid.data.table import Rows, Table
-from unbraid.encode import BATCH, images
-from unbraid.machine import seed_torch
+from unbraid.encode import BATCH, encoded, images
+from unbraid.machine import forked_rng, seed_torch
 from unbraid.maths import gaussian
 from unbraid.methods.contract import Method
 from unbraid.metrics.gaussian_total_correlation import gaussian_total_correlation
@@ -40,17 +42,19 @@ def unsupervised_quantities(method: Method[Any], table: Table, rows: Rows, *, se
     kl = torch.zeros(0)
     means: list[Tensor] = []
     samples: list[Tensor] = []
-    with torch.random.fork_rng():
-        seed_torch(seed)
+    device = next(method.parameters()).device
+    with forked_rng(device):
+        seed_torch(seed, device)
         for start in range(0, len(rows), BATCH):
             x = images(method, table, rows[start : start + BATCH])
-            blocks, posterior = method.encode(x), method.posterior(x)
+            blocks, posterior = encoded(method, x)
             drawn = {block: gaussian.sample(mu, log_var) for block, (mu, log_var) in posterior.items()}
-            each = [gaussian.kl_to_standard(mu, log_var).sum(0).double().cpu() for mu, log_var in posterior.values()]
+            compared = posterior.values() if method.has_bound else ()
+            each = [gaussian.kl_to_standard(mu, log_var).sum(0).cpu().double() for mu, log_var in compared]
             kl = torch.cat(each) + (kl if len(kl) else 0.0) if each else kl  # [latents of all blocks]
             picture = method.decode(blocks | drawn) if posterior else None
             if picture is not None:
-                nll = image_nll(picture, x, *likelihood_of(method)).double().sum().item()
+                nll = image_nll(picture, x, *likelihood_of(method)).cpu().double().sum().item()
                 totals["reconstruction"] = totals.get("reconstruction", 0.0) + nll
             first = next(iter(blocks))
             means.append(blocks[first].cpu())

@@ -23,7 +23,7 @@ from torch import Tensor, nn
 from unbraid.config import Rate, Share, Size
 from unbraid.data.table import Table
 from unbraid.errors import UserError
-from unbraid.machine import seed_torch
+from unbraid.machine import forked_rng, seed_torch
 from unbraid.methods.contract import Method
 from unbraid.metrics.contract import Score, metric
 from unbraid.metrics.model.contract import Model
@@ -99,8 +99,8 @@ def image_differences(model: Model, pairs: int, rng: np.random.Generator) -> tup
 
 
 def _network(channels: int, outputs: int, width: int, seed: int) -> nn.Module:
-    with torch.random.fork_rng(devices=[]):
-        seed_torch(seed)
+    with forked_rng("cpu"):
+        seed_torch(seed, "cpu")
         sizes = ((channels, width, 7, 2), (width, width, 3, 1), (width, 2 * width, 3, 1), (2 * width, 4 * width, 3, 1))
         layers: list[nn.Module] = []
         for before, after, kernel, stride in sizes:
