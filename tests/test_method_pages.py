@@ -88,8 +88,8 @@ def test_scores_of_a_run_are_written_into_a_page() -> None:
         "salience": {"value": 2.0, "low": 1.9, "high": 2.1, "null": None, "parts": {}},
     }
     new = with_scores(page, scores)
-    assert "| mig | 0.13 | 0.10 to 0.15 | 0.00 |\n| dci: completeness | 0.50 | | |\n" in new
-    assert "| salience | 2.00 | 1.90 to 2.10 |  |\n\nafter\n" in new
+    assert "| mig | 0.13 | 0.10 to 0.15 | 0.00 |\n| dci: completeness | 0.50 | – | – |\n" in new
+    assert "| salience | 2.00 | 1.90 to 2.10 | – |\n\nafter\n" in new
     assert "old" not in new
     assert with_scores(new, scores) == new
 

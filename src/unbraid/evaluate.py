@@ -128,7 +128,6 @@ def score_file(
     `codes_<block>`) and `factors` [n, k].
 
     Args:
-        run: the run, or its directory
         block: of the code; the first unless given
         metrics: their names; unless given, the default suite and all scores of the file's kinds of problem
         seed: of whatever the metrics draw

@@ -386,7 +386,7 @@ def test_runs_are_shown_side_by_side(opened: Opened, run: Run, tmp_path: Path) -
         assert np.abs(found.astype(int) - torchs(method, z=code).astype(int)).max() <= 1
     page.get_by_role("navigation").get_by_role("button", name="beta_vae").click()
     settle(page)
-    assert page.locator("h1").inner_text() == "beta_vae on squares"
+    assert page.locator("h1").inner_text() == "beta_vae on Squares"
     with torch.no_grad():
         code = load_method(second.path).encode(x)["z"]
     assert np.abs(drawn(page, "#picture").astype(int) - torchs(load_method(second.path), z=code).astype(int)).max() <= 1

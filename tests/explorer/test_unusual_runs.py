@@ -254,7 +254,7 @@ def test_what_cannot_be_explored_is_said_in_a_sentence(run: Run, tmp_path: Path)
     with pytest.raises(UserError, match="another version"):
         explore(copy, data=alone())
     (copy / "run.json").write_text(json.dumps(config | {"data": "others"}))
-    with pytest.raises(UserError, match="differ in the data set: squares and others"):
+    with pytest.raises(UserError, match=r"differ in the data set: tests\.toys:Squares and others"):
         explore(run, copy, data=alone())
 
 
