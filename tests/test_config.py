@@ -43,3 +43,13 @@ def test_its_limits_hold() -> None:
 def test_what_is_required_cannot_be_none() -> None:
     with pytest.raises(UserError, match="path of images must be given: folder, zip file"):
         load_data("images", path=None)
+
+
+def test_without_an_annotation_the_default_says_what_it_is() -> None:
+    def function(*, width=5, share=0.5, flag=True, name="a", sizes=(3, 4), needed, rest=None): ...  # type: ignore[no-untyped-def]
+
+    kinds = {argument.name: argument.annotation for argument in arguments_of(function)}
+    plain = {"width": "int", "share": "float", "flag": "bool", "name": "str"}
+    assert kinds == plain | dict.fromkeys(("sizes", "needed", "rest"), "Any")
+    for argument in arguments_of(function)[-3:]:
+        assert argument.converted([1, 2], "f") == [1, 2] and argument.converted("x", "f") == "x"

@@ -170,7 +170,7 @@ def arguments_in_source(function: ast.FunctionDef, doc: str) -> tuple[Argument, 
     return tuple(
         Argument(
             name=arg.arg,
-            annotation=ast.unparse(arg.annotation) if arg.annotation else "str",
+            annotation=ast.unparse(arg.annotation) if arg.annotation else _kind_of(literal(default)),
             required=default is None,
             default=literal(default),
             meaning=meanings.get(arg.arg, ""),
@@ -186,7 +186,7 @@ def arguments_of(function: Callable[..., Any], doc: str = "") -> tuple[Argument,
     return tuple(
         Argument(
             name=p.name,
-            annotation=_as_text(p.annotation),
+            annotation=_kind_of(p.default) if p.annotation is p.empty else _as_text(p.annotation),
             required=p.default is p.empty,
             default=None if p.default is p.empty else p.default,
             meaning=meanings.get(p.name, ""),
@@ -229,12 +229,15 @@ def _constructor(cls: type) -> tuple[Argument, ...]:
     return arguments_of(cls.__init__, cls.__doc__ or "")  # type: ignore[misc]
 
 
+def _kind_of(default: Any) -> str:
+    """What stands for the annotation that an argument lacks."""
+    return type(default).__name__ if type(default) in PLAIN.values() else "Any"
+
+
 def _as_text(annotation: Any) -> str:
     """An annotation as it is written; it is an object where its file does not import annotations from __future__."""
     if isinstance(annotation, str):
         return annotation
-    if annotation is inspect.Parameter.empty:
-        return "str"
     for name, alias in {**ALIASES, "FilePath": FilePath, "FilePaths": FilePaths}.items():
         if annotation == alias:
             return name
