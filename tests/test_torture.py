@@ -338,5 +338,5 @@ def test_the_table_keeps_one_line_for_each_thing_and_goes_into_the_page(tmp_path
     for _ in range(2):
         table.write_page([new], page)
     text = page.read_text()
-    assert text.count("| fault | 3 | 3 | more | 1 | `python -m torture.files` |") == 1
+    assert text.count("| fault | 3 | 3 | 1 | more |") == text.count("`python -m torture.files`") == 1
     assert text.startswith("above\n") and text.endswith("below\n") and "old" not in text

@@ -7,6 +7,7 @@ import json
 import os
 import platform
 import time
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -16,6 +17,15 @@ ROOT = Path(__file__).parents[1]
 KEPT = ROOT / "build" / "torture.json"
 PAGE = ROOT / "docs" / "reliability.md"
 BEGIN, END = "<!-- table -->", "<!-- end of table -->"
+TITLES = {  # of the scripts, in the order of the page
+    "kills": "Kills of a run",
+    "studies": "Kills of a study",
+    "files": "Faults of files",
+    "bad_files": "Damaged files",
+    "fuzz": "Fuzzed parsers",
+    "odd_numbers": "Odd numbers",
+    "load": "Load",
+}
 
 
 @dataclass(frozen=True)
@@ -51,12 +61,31 @@ def kept(path: Path = KEPT) -> list[Row]:
 
 
 def markdown(rows: list[Row]) -> str:
-    lines = ["| what | times | survived | more | seconds | command |", "|---|--:|--:|---|--:|---|"]
-    lines += [
-        f"| {row.what} | {row.count:,} | {row.survived:,} | {row.said} | {row.seconds:.0f} "
-        f"| `python -m torture.{row.script}` |"
-        for row in rows
+    """A table for each script, below its command; what all rows of a script say stands above them."""
+    named = sorted(rows, key=lambda row: row.what)
+    parts = ([row for row in named if row.script == script] for script in TITLES)
+    return "\n\n".join(_table(part) for part in parts if part)
+
+
+def _table(rows: list[Row]) -> str:
+    words = Counter(row.said for row in rows)
+    usual, often = words.most_common(1)[0]
+    usual = usual if often > 1 else ""
+    lines = [
+        f"### {TITLES[rows[0].script]}",
+        "",
+        f"`python -m torture.{rows[0].script}`{': ' if usual else ''}{usual}",
+        "",
     ]
+    more = any(row.said != usual for row in rows)
+    lines += [
+        f"| what | times | survived | seconds |{' more |' if more else ''}",
+        f"|---|--:|--:|--:|{'---|' if more else ''}",
+    ]
+    for row in rows:
+        said = row.said.removeprefix(f"{usual}; ") if row.said != usual else "–"
+        numbers = f"| {row.what} | {row.count:,} | {row.survived:,} | {row.seconds:.0f} |"
+        lines.append(numbers + (f" {said} |" if more else ""))
     return "\n".join(lines)
 
 
