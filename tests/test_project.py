@@ -60,3 +60,28 @@ def test_text_is_read_and_written_as_utf_8() -> None:
     assert without_encoding("\n".join(lines)) == [1, 2, 3, 4, 5, 6]
     found = {path: without_encoding(path.read_text(encoding="utf-8")) for path in (ROOT / "src").rglob("*.py")}
     assert {path: lines for path, lines in found.items() if lines} == {}
+
+
+def lines_of_code(node: ast.Module | ast.FunctionDef) -> set[int]:
+    """The lines on which code begins in a module or in a function, without its signature and without descriptions."""
+    described = (ast.Module, ast.ClassDef, ast.FunctionDef)
+    text = {id(each.body[0]) for each in ast.walk(node) if isinstance(each, described) and ast.get_docstring(each)}
+    own = [each for part in node.body for each in ast.walk(part)]
+    words = {id(part) for each in own if id(each) in text for part in ast.walk(each)}
+    return {each.lineno for each in own if id(each) not in words and isinstance(each, ast.stmt | ast.expr | ast.arg)}
+
+
+def test_files_methods_and_functions_stay_short() -> None:
+    sources = {path: path.read_text(encoding="utf-8") for path in (ROOT / "src").rglob("*.py")}
+    assert len(sources) > 200
+    assert not {path.name for path, text in sources.items() if len(text.splitlines()) > 300}
+    trees = {path: ast.parse(text) for path, text in sources.items()}
+    assert not {
+        path.name for path, tree in trees.items() if path.parent.name == "methods" and len(lines_of_code(tree)) > 120
+    }
+    functions = [node for tree in trees.values() for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+    assert not {node.name for node in functions if len(lines_of_code(node)) > 40}
+    example = "'''A module.'''\n\nx = (1 +\n  2)\n\ndef f(\n  a,\n  b\n):\n  '''It.'''\n  return a\n"
+    assert lines_of_code(ast.parse(example)) == {3, 4, 6, 7, 8, 11}
+    (function,) = (node for node in ast.walk(ast.parse(example)) if isinstance(node, ast.FunctionDef))
+    assert lines_of_code(function) == {11}
