@@ -75,6 +75,19 @@ def test_what_is_wrong_with_a_run(tmp_path: Path) -> None:
     assert "The training has not reached its 1,000 steps: it is at step 29" in told
 
 
+@pytest.mark.parametrize(
+    ("names", "likelihood", "told"), [("ab", "bernoulli", True), ("ab", "gaussian", False), ("", "bernoulli", False)]
+)
+def test_features_that_were_taken_for_pixels(tmp_path: Path, names: str, likelihood: str, told: bool) -> None:
+    run = leave(tmp_path)
+    run.plan.arguments["likelihood"] = likelihood
+    run.write_arrays(
+        "codes.npz", **run.arrays("codes.npz"), **({"feature_names": np.array(list(names))} if names else {})
+    )
+    found = [caution.text for caution in cautions(run, read_page(run))]
+    assert any("--likelihood gaussian is made for numbers" in text for text in found) == told
+
+
 def test_a_good_run_has_no_cautions(tmp_path: Path) -> None:
     run = leave(tmp_path, latents=2)
     arrays, pictures = run.arrays("codes.npz"), run.arrays("pictures.npz")

@@ -30,6 +30,7 @@ def cautions(run: Run, page: Page) -> list[Caution]:
     """What is wrong with a run or its scores, the worst first."""
     found = [
         *_training(run, page.history),
+        *_likelihood(run, page),
         *_latents(page),
         *_reconstructions(page.pictures),
         *_unknown(page),
@@ -85,6 +86,14 @@ def _training(run: Run, history: Sequence[dict[str, float]]) -> list[Caution]:
     if not (known and known.traits.get("game")) and still_falling(history):
         return [Caution("Undertrained: the loss was still falling at the end; more steps will change the numbers")]
     return []
+
+
+def _likelihood(run: Run, page: Page) -> list[Caution]:
+    if not page.codes.features or run.plan.arguments.get("likelihood") != "bernoulli":
+        return []
+    return [
+        Caution("The features were taken for pixels (likelihood bernoulli): --likelihood gaussian is made for numbers")
+    ]
 
 
 def _latents(page: Page) -> list[Caution]:
