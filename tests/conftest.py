@@ -25,8 +25,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """Two more than there are cores: some tests wait for a browser or for processes."""
-    return machine.cores() + 2
+    """One more than there are cores: some tests wait for a browser or for processes."""
+    return machine.cores() + 1
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
