@@ -85,16 +85,8 @@ class ArrayTable(ClassTable):
 class PairTable(ArrayTable):
     """Pairs that were given: row i of the first samples and row i of the second, which are rows n + i here."""
 
-    def __init__(
-        self,
-        rows: Reader,
-        shape: tuple[int, int, int],
-        digest: str,
-        known: Known,
-        scaling: Scaling | Counts | None,
-        differing: int,
-    ) -> None:
-        super().__init__(rows, shape, digest, known, scaling)
+    def __init__(self, *of_all_samples: Any, differing: int) -> None:
+        super().__init__(*of_all_samples)
         self.differing, self.gives = differing, ("Images", "Pairs", "Transitions")
         self.sampling = {"changed": differing}
 
@@ -195,7 +187,7 @@ def from_pairs(first: Any, second: Any, *, changed: int = 1, label: Any = None, 
 
     known = known_of(n, None, None, label, (), None)
     digest = digest_of(samples.array) + digest_of(others.array)
-    return PairTable(both, samples.shape, digest, known, scaling, int(changed))
+    return PairTable(both, samples.shape, digest, known, scaling, differing=int(changed))
 
 
 def from_frame(
