@@ -467,6 +467,7 @@ def test_probes_of_every_kind_are_measured_for_every_block() -> None:
 def test_a_tiny_plan_goes_from_runs_to_the_page_and_is_not_repeated(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
+    monkeypatch.setattr(Cards, "__module__", "unbraid.data.sets.mnist_stl10")  # it has no place of its own
     monkeypatch.setattr("unbraid.data.sets.mnist_stl10.MNISTSTL10", Cards)
     monkeypatch.setattr("unbraid.problems.slices.probe_table", partial(probe_table, iterations=3))
     content, page = reproduce_here(
