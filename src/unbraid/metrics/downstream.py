@@ -21,6 +21,7 @@ from unbraid.metrics.contract import Codes, Factors, Score, metric
 from unbraid.metrics.fitting import no_convergence_warnings, parallel, split_rows
 
 FEW, MANY = 100, 10_000  # labels whose accuracies make the efficiency
+TREES = 20
 
 
 @metric
@@ -149,4 +150,4 @@ def _model(predictor: str, continuous: bool, labels: int, seed: int) -> Any:
     kind = "Regressor" if continuous else "Classifier"
     if predictor == "gbt":
         return getattr(ensemble, f"GradientBoosting{kind}")(random_state=seed)
-    return getattr(ensemble, f"ExtraTrees{kind}")(20, max_features=None, min_samples_leaf=2, random_state=seed)
+    return getattr(ensemble, f"ExtraTrees{kind}")(TREES, max_features=None, min_samples_leaf=2, random_state=seed)

@@ -113,9 +113,8 @@ def _neighbour_distance(x: Floats, k: int) -> Floats:  # [n, m] -> [n]
     if x.shape[1] > 1:
         return np.asarray(cKDTree(x).query(x, k=[k + 1], p=np.inf)[0][:, 0])
     order = np.argsort(x[:, 0])
-    padded = np.pad(x[order, 0], k, constant_values=np.inf)
-    padded[:k] = -np.inf
-    n, here = len(x), x[order, 0]
+    n, here, beyond = len(x), x[order, 0], np.full(k, np.inf)
+    padded = np.concatenate([-beyond, here, beyond])
     windows = [np.maximum(here - padded[s : s + n], padded[s + k : s + k + n] - here) for s in range(k + 1)]
     distance = np.empty(n)
     distance[order] = np.min(windows, 0)

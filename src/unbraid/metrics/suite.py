@@ -189,7 +189,8 @@ def _begun(
     chance: bool = True,
 ) -> _Begun:
     """The score of a metric, and what its chance level and its interval take."""
-    if needs_factors(function) and factors is None:
+    supervised = needs_factors(function)
+    if supervised and factors is None:
         raise UserError(f"{function.__name__} needs factors, and none are given")
     draw, own, shuffled = rng.spawn(3)
     parts = [len(codes)]  # rows are resampled within each part
@@ -199,7 +200,7 @@ def _begun(
             codes, factors, arguments = codes[order], factors[order], {**arguments, "train": (2 * len(codes)) // 3}
         parts = [arguments["train"], len(codes) - arguments["train"]]
     start = perf_counter()
-    found = function(*((codes, factors) if needs_factors(function) else (codes,)), own, **arguments)
+    found = function(*((codes, factors) if supervised else (codes,)), own, **arguments)
     seconds = perf_counter() - start
     if not np.isfinite(found.value):
         return _Begun(found)
@@ -208,12 +209,12 @@ def _begun(
 
     def value(c: Codes, f: Any, generator: np.random.Generator) -> float:
         try:
-            return function(*((c, f) if needs_factors(function) else (c,)), generator, **lighter).value
+            return function(*((c, f) if supervised else (c,)), generator, **lighter).value
         except UserError:  # a sample may lack a rare value of a factor
             return float("nan")
 
     def of_shuffled(generator: np.random.Generator) -> float:
-        mixed = generator.permutation(codes) if needs_factors(function) else generator.permuted(codes, axis=0)
+        mixed = generator.permutation(codes) if supervised else generator.permuted(codes, axis=0)
         return value(mixed, factors, generator)
 
     def of_sample(generator: np.random.Generator) -> float:
@@ -242,8 +243,7 @@ def _finished(begun: Sequence[_Begun], jobs: int) -> list[Score]:
     for one in begun:
         found = _with_chance(one.found, [values[task] for task in one.shuffles]) if one.shuffles else one.found
         if one.samples:
-            replicates = [values[task] for task in one.samples]
-            found = _with_interval(found, replicates, apart=one.apart)
+            found = _with_interval(found, [values[task] for task in one.samples], apart=one.apart)
         scores.append(found)
     return scores
 
