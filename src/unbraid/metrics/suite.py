@@ -277,10 +277,10 @@ def _interval(found: Score, replicates: list[float]) -> tuple[float | None, floa
     """
     if len(replicates) < 2:
         return None, None
-    from scipy.stats import t
+    from scipy.special import stdtrit
 
     if len(replicates) < 20:
-        high = float(np.std(replicates, ddof=1) * t.ppf((1 + LEVEL) / 2, len(replicates) - 1))
+        high = float(np.std(replicates, ddof=1) * stdtrit(len(replicates) - 1, (1 + LEVEL) / 2))
         low = -high
     else:
         spread = np.array(replicates) - np.mean(replicates)

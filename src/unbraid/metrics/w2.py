@@ -10,14 +10,14 @@ from __future__ import annotations
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 from scipy.spatial.distance import cdist
-from scipy.stats import t
+from scipy.special import stdtrit
 
 from unbraid.config import Count, Size
 from unbraid.errors import UserError
 from unbraid.metrics.arrays import Floats, check_codes
 from unbraid.metrics.contract import Codes, Score, metric
 
-LARGEST = 1e150  # its square is a number in double precision
+LARGEST = 1e70  # its fourth power, which the interval takes, is a number in double precision
 
 
 @metric
@@ -44,7 +44,7 @@ def w2(
     null = float(np.mean([_halves(pooled, batch, rng) for _ in range(batches)]))
     trace = float(first.var(0, dtype=np.float64).sum())
     value = float(np.mean(each))
-    margin = float(np.std(each, ddof=1) / batches**0.5 * t.ppf(0.975, batches - 1))
+    margin = float(np.std(each, ddof=1) / batches**0.5 * stdtrit(batches - 1, 0.975))
     parts = {"floor": floor, "trace": trace, "excess": _over(value - floor, trace), "per_batch": each}
     size = min(large, len(first) // 2, len(second))
     if size > batch:
@@ -62,7 +62,7 @@ def _checked(target: Codes, background: Codes, batch: int, batches: int) -> tupl
         raise UserError(f"target codes have {first.shape[1]} latents and background codes {second.shape[1]}")
     if min(len(first) // 2, len(second)) < batch:
         raise UserError(f"batches of {batch} need {2 * batch} target rows and {batch} background rows")
-    if max(np.abs(first).max(), np.abs(second).max()) > LARGEST:
+    if max(float(np.abs(codes).max()) for codes in (first, second)) > LARGEST:
         raise UserError(f"codes beyond {LARGEST:g} cannot be squared: divide all of them by the same number")
     if batches < 2:
         raise UserError(f"the interval needs at least two batches, not {batches}")

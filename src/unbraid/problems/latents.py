@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import entropy
+from scipy.special import entr
 
 from unbraid.codes import Block, Codes
 from unbraid.figures.parts import HeatMap, Note, Part, Section, Strip, Strips
@@ -85,7 +85,8 @@ def uncertainty(codes: Codes, factor: str) -> float:
     """The entropy of a factor in nats."""
     values = codes.factor(factor)
     counts = np.unique(values, return_counts=True)[1]
-    return float(entropy(counts if len(counts) <= BINS else np.histogram(values, BINS)[0]))
+    counts = counts if len(counts) <= BINS else np.histogram(values, BINS)[0]
+    return float(entr(counts / counts.sum()).sum())
 
 
 def neighbours_shown(pictures: Pictures) -> list[Section]:
