@@ -19,7 +19,7 @@ ARGUMENTS = {
     "target_background.py": ["20"],
     "breast_cancer.py": ["20", "1"],
     "count_table.py": ["20", "1"],
-    "impossibility.py": ["500", "impossibility.png"],
+    "impossibility.py": ["200", "impossibility.png"],
 }
 MAKES = {"impossibility.py": "impossibility.png", "estimator.py": None}  # the others make the report of a run
 
