@@ -19,6 +19,7 @@ import tempfile
 from collections.abc import Callable
 from contextlib import redirect_stdout
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -34,13 +35,14 @@ NAMELESS = ("lock",)
 State = dict[str, str]  # digest of each file
 
 
-def digest(path: Path) -> str:
+@lru_cache(maxsize=100)  # most files are as they were at the operation before
+def digest(name: str, content: bytes) -> str:
     """Of a file's bytes; of a checkpoint its values, which may be one object or two; of an evaluation not the times."""
-    if path.name == "evaluation.json":
-        kept = {name: value for name, value in json.loads(path.read_bytes()).items() if name not in ("seconds", "rate")}
+    if name == "evaluation.json":
+        kept = {name: value for name, value in json.loads(content).items() if name not in ("seconds", "rate")}
         return json.dumps(kept)
-    if path.name != "state.pt":
-        return hashlib.sha256(path.read_bytes()).hexdigest()
+    if name != "state.pt":
+        return hashlib.sha256(content).hexdigest()
     found = hashlib.sha256()
 
     def add(value: Any) -> None:
@@ -52,7 +54,7 @@ def digest(path: Path) -> str:
         else:
             found.update(repr(value).encode())
 
-    add(torch.load(path, weights_only=True))
+    add(torch.load(io.BytesIO(content), weights_only=True))
     return found.hexdigest()
 
 
@@ -68,8 +70,8 @@ class World:
     def state(self) -> State:
         """The files that are there, without locks and files that are being written."""
         out = self.folder / "out"
-        files = [path for path in out.rglob("*") if path.is_file() and path.name not in NAMELESS]
-        return {str(path.relative_to(out)): digest(path) for path in files if not path.name.startswith(".")}
+        files = [path for path in out.rglob("[!.]*") if path.is_file() and path.name not in NAMELESS]
+        return {str(path.relative_to(out)): digest(path.name, path.read_bytes()) for path in files}
 
     def leftovers(self) -> list[str]:
         return [path.name for path in self.folder.rglob(".*") if path.is_file()]
