@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -14,27 +16,47 @@ from unbraid.train.run import Run
 Opened = Callable[..., Any]
 
 
-@pytest.fixture
-def opened(browser: Any) -> Iterator[Opened]:
-    """Opens pages from disk; none of them may fail, or ask for anything that is not in the file."""
-    contexts, faults = [], list[str]()
+@pytest.fixture(scope="session")
+def window(browser: Any) -> Callable[[int, bool], Any]:
+    """A window of each width, light and dark: to make one takes as long as to load a page."""
 
-    def open_page(path: Path, fragment: str = "", *, width: int = 1200, dark: bool = False) -> Any:
+    @cache
+    def made(width: int, dark: bool) -> Any:
         size = {"width": width, "height": 900}
         context = browser.new_context(viewport=size, color_scheme="dark" if dark else "light", accept_downloads=True)
-        contexts.append(context)
-        page = context.new_page()
-        page.on("pageerror", lambda error: faults.append(str(error)))
-        page.on("console", lambda message: faults.append(message.text) if message.type == "error" else None)
-        page.on("request", lambda request: _check(request.url, path, faults))
-        page.goto(path.as_uri() + fragment)
-        settle(page)
-        return page
+        return context.new_page()
 
-    yield open_page
-    for context in contexts:
-        context.close()
+    return made
+
+
+@pytest.fixture
+def opened(window: Callable[[int, bool], Any]) -> Iterator[Opened]:
+    """Opens a page from disk; it may not fail, or ask for anything that is not in the file."""
+    faults = list[str]()
+    with ExitStack() as afterwards:
+
+        def open_page(path: Path, fragment: str = "", *, width: int = 1200, dark: bool = False) -> Any:
+            page = window(width, dark)
+            for event, told in {
+                "pageerror": lambda error: faults.append(str(error)),
+                "console": lambda message: faults.append(message.text) if message.type == "error" else None,
+                "request": lambda request: _check(request.url, path, faults),
+            }.items():
+                page.on(event, told)
+                afterwards.callback(page.remove_listener, event, told)
+            afterwards.callback(_leave, page)
+            page.goto(path.as_uri() + fragment)
+            settle(page)
+            return page
+
+        yield open_page
     assert not faults
+
+
+def _leave(page: Any) -> None:
+    """The next page finds a window without a page, and the mouse in its corner."""
+    page.mouse.move(0, 0)
+    page.goto("about:blank")
 
 
 def _check(address: str, path: Path, faults: list[str]) -> None:
