@@ -25,7 +25,7 @@ def _orders(n: int) -> list[tuple[int, ...]]:
 def test_batches_floors_chance_and_the_large_sample_by_trying_every_assignment() -> None:
     """Rows are drawn in this order: batches, halves of the first set, halves of both, a large sample and its floor."""
     first, second = noise(11, 2, 1), noise(8, 2, 2) + 1
-    found = w2(first, second, rng(), batch=3, batches=4, large=4)
+    found = w2(first, second, rng(), batch=3, batches=5, large=4)
     draw = rng()
 
     def between(size: int) -> float:
@@ -36,12 +36,12 @@ def test_batches_floors_chance_and_the_large_sample_by_trying_every_assignment()
         mixed = draw.permutation(a)
         return distance(mixed[:size], mixed[size : 2 * size])
 
-    each = [between(3) for _ in range(4)]
-    floor = sum(halves(first, 3) for _ in range(4)) / 4
-    null = sum(halves(np.concatenate([first, second]), 3) for _ in range(4)) / 4
+    each = [between(3) for _ in range(5)]
+    floor = sum(halves(first, 3) for _ in range(5)) / 5
+    null = sum(halves(np.concatenate([first, second]), 3) for _ in range(5)) / 5
     far, near = between(4), halves(first, 4)
-    mean, trace = sum(each) / 4, float(np.trace(np.cov(first.T))) * 10 / 11
-    reach = t.ppf(0.975, 3) * np.std(each) * (4 / 3) ** 0.5 / 2
+    mean, trace = sum(each) / 5, float(np.trace(np.cov(first.T))) * 10 / 11
+    reach = t.ppf(0.975, 4) * np.std(each) / 4**0.5
     assert found.parts["per_batch"] == pytest.approx(each)
     assert (found.value, found.null, found.n) == pytest.approx((mean, null, 19))
     assert (found.low, found.high) == pytest.approx((max(mean - reach, 0), mean + reach))
@@ -49,7 +49,7 @@ def test_batches_floors_chance_and_the_large_sample_by_trying_every_assignment()
         pytest.approx([floor, trace, (mean - floor) / trace, far, near, (far - near) / trace])
     )
     assert found.parts["large_rows"] == 4 and found.warnings == ()
-    assert found.params == {"batch": 3, "batches": 4, "squared": True, "interval": "Student's t over batches"}
+    assert found.params == {"batch": 3, "batches": 5, "squared": True, "interval": "Student's t over batches"}
 
 
 @pytest.mark.parametrize(
