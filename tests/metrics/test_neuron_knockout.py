@@ -41,7 +41,7 @@ def test_what_is_lost_is_counted_from_the_most_common_value_on(
 ) -> None:
     """One factor of two values as common: chance is a half, so that a share is twice what is lost above it."""
     monkeypatch.setattr(module, "_model", lambda *given: Scripted({2: with_all, 1: without}))
-    found = neuron_knockout(3 * CODES + 1, LABELS[:, 1:], rng(), train=60)
+    found = neuron_knockout(CODES + 0.1 * noise(90, 2), LABELS[:, 1:], rng(), train=60)
     assert found.value == pytest.approx(2 * share) and found.parts["per_factor"] == pytest.approx([2 * share])
     assert found.parts["accuracy"] == pytest.approx([with_all])
     assert found.parts["accuracy_without"] == pytest.approx([without])
@@ -57,6 +57,13 @@ def test_each_factor_loses_its_own_latent() -> None:
     assert np.array(found.parts["mutual_information"])[[2, 0], [0, 1]] == pytest.approx([np.log(3), np.log(2)])
     assert found.params == {"predictor": "trees", "trees": 3, "factor_bins": 20, "train": 60, "factors": [0, 1]}
     assert found.warnings == () and found.value == np.mean(found.parts["per_factor"])
+
+
+def test_latents_are_matched_by_the_training_rows_alone() -> None:
+    """In the test rows the two latents change places."""
+    codes = np.where(np.arange(90)[:, None] < 60, CODES, CODES[:, ::-1])
+    assert neuron_knockout(codes, LABELS, rng(), trees=1, train=60).parts["matched_latent"] == [0, 1]
+    assert neuron_knockout(codes[::-1], LABELS[::-1], rng(), trees=1, train=30).parts["matched_latent"] == [1, 0]
 
 
 def test_a_factor_without_a_latent_loses_none_and_the_others_are_counted() -> None:

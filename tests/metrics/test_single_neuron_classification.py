@@ -57,7 +57,7 @@ def test_a_score_by_counting() -> None:
     labels = np.stack([np.arange(150) % 3, np.arange(150) // 3 % 2], 1)
     code = labels[:, 0].copy()
     code[90:102] = (code[90:102] + 1) % 3
-    found = single_neuron_classification(2.0 - code[:, None], labels, rng(), train=90)
+    found = single_neuron_classification((code[:, None] + 1.0) % 3, labels, rng(), train=90)
     assert found.parts["accuracy"] == pytest.approx([0.8, 0.5]) and found.parts["matched_latent"] == [0, None]
     assert found.parts["most_common"] == pytest.approx([1 / 3, 0.5])
     assert found.parts["per_factor"] == pytest.approx([0.7, 0]) and found.value == pytest.approx(0.35)

@@ -152,6 +152,7 @@ def test_image_nll_is_that_of_known_distributions() -> None:
     p, x = 0.05 + 0.9 * torch.rand(2, 3, 2, 4, 5, generator=draw)
     normal = -torch.from_numpy(norm.logpdf(x, p, 0.3)).float().sum((1, 2, 3))
     assert torch.allclose(image_nll(p, x, "gaussian", 0.3), normal, rtol=1e-5)
+    assert torch.allclose(image_nll(p[:1], x[:1], "gaussian", 0.3), normal[:1], rtol=1e-5)
     coin = -(x * p.log() + (1 - x) * (1 - p).log()).sum((1, 2, 3))
     assert torch.allclose(image_nll(p, x, "bernoulli"), coin, rtol=1e-5)
     sure = image_nll(
