@@ -79,7 +79,7 @@ def alone() -> Squares:
     return table
 
 
-def trained(folder: Path, name: str, table: Squares, *, steps: int = 300, **arguments: Any) -> Run:
+def trained(folder: Path, name: str, table: Squares, *, steps: int = 150, **arguments: Any) -> Run:
     """A run of a method on the squares, encoded and scored."""
     method = build(name, table, **arguments)
     run = fit(method, table, steps=steps, batch=32, out=str(folder), show=False)
@@ -90,7 +90,7 @@ def trained(folder: Path, name: str, table: Squares, *, steps: int = 300, **argu
 
 @pytest.fixture(scope="session")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
-    return trained(tmp_path_factory.mktemp("runs"), "ada_gvae", alone(), width=8, lr=3e-3)
+    return trained(tmp_path_factory.mktemp("runs"), "ada_gvae", alone(), steps=300, width=8, lr=3e-3)
 
 
 @pytest.fixture(scope="session")

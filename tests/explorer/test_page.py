@@ -398,7 +398,7 @@ def test_runs_are_shown_side_by_side(opened: Opened, run: Run, tmp_path: Path) -
 
 
 def test_features_of_several_dimensions_are_exchanged_as_one(opened: Opened, tmp_path: Path) -> None:
-    run = trained(tmp_path, "intervention_ae", alone(), steps=20, features=3, dims=2, width=4)
+    run = trained(tmp_path, "intervention_ae", alone(), steps=20, features=3, dims=2, width=4, inner_steps=2)
     table, method = alone(), load_method(run.path)
     page = opened(explore(run, data=table, images=20, bits=32))
     rows = run.arrays("codes.npz")["rows"][:2]

@@ -163,7 +163,7 @@ def features(tmp_path_factory: pytest.TempPathFactory) -> tuple[Run, Any]:
     np.save(folder / "controls.npy", common[300:] + 0.1 * rng.normal(size=(300, 20)))
     table = load_data("two_folders", target=str(folder / "cases.npz"), background=str(folder / "controls.npy"))
     method = build("salient_vae", table, common=3, salient=3, width=4, lr=3e-3)
-    run = fit(method, table, steps=300, batch=32, out=str(folder), show=False)
+    run = fit(method, table, steps=100, batch=32, out=str(folder), show=False)
     represent(run, method, table, points=200)
     return run, table
 
