@@ -230,4 +230,4 @@ def test_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     effects = pd.read_csv(run / "effects.csv")
     again = unbraid.load_run(run).effects(pd.read_csv(tmp_path / "cases.csv"))
     np.testing.assert_allclose(effects["effect"], again["effect"], rtol=1e-3, atol=1e-4)
-    assert main(["explore", str(run), "--out", str(tmp_path / "page.html")]) == 0
+    assert main(["explore", str(run), "--out", str(tmp_path / "page.html"), "--no-open"]) == 0
