@@ -85,6 +85,7 @@ def test_latents_with_little_divergence_are_left_out() -> None:
     still = [np.insert(run, 0, 4.0, 1) for run in RUNS]
     dead = udr(still, rng(), kl=[[3.0] * run.shape[1] for run in still], method="spearman", resamplings=0)
     assert dead.value == pytest.approx(udr(RUNS, rng(), method="spearman", resamplings=0).value)
+    assert dead.warnings == ()
 
 
 def test_a_run_without_informative_latents_scores_0_and_is_named() -> None:
