@@ -82,6 +82,14 @@ def test_what_is_not_seen_is_guessed(method: str) -> None:
     assert _accuracy(method, noise(60, 1), Column(labels, 3), ROWS) == pytest.approx(share)
 
 
+def test_thresholds_count_by_the_values_that_are_there_not_by_those_that_are_named() -> None:
+    """Of twelve 0 nine are named, of eight 1 all; of eleven named 1 only eight are right."""
+    labels = np.r_[np.tile([0, 1], 20), np.zeros(12, int), np.ones(8, int)]
+    x = labels.copy()
+    x[40:43] = 1
+    assert _accuracy("kumar", x[:, None] * 1.0, Column(labels, 2), ROWS) == pytest.approx((9 / 12 + 1) / 2)
+
+
 def test_a_latent_that_does_not_vary_while_training_guesses() -> None:
     column, still = Column(np.arange(60) % 4, 4), np.r_[np.ones(40), np.arange(20.0)][:, None]
     assert _accuracy("kumar", still, column, ROWS) == 0.25
@@ -129,7 +137,7 @@ def test_small_and_far_latents_are_reported_to_the_support_vector_machine_alone(
     sign = np.tile([-1.0, 1.0, 1.0, -1.0], 10)
     for spread, told in ((0.29, True), (0.31, False)):
         assert bool(odd(np.stack([sign, spread * sign], 1), method="svm")) == told
-    for centre, told in ((1.49, False), (1.51, True), (-1.51, True)):
+    for centre, told in ((1.5, False), (1.51, True), (-1.51, True)):
         assert bool(odd(np.stack([sign, 0.5 * sign + centre], 1), method="svm")) == told
     both = np.stack([0.1 * sign, sign, np.ones(40), sign + 9], 1)
     assert odd(both, method="svm") == [

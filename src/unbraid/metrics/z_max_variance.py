@@ -99,6 +99,6 @@ def _groups(columns: Sequence[Column], k: int) -> tuple[Ints, Column]:
             ids = labelled(ids * column.size + column.values).values
     pairs = labelled(ids * columns[k].size + columns[k].values)
     first_of_pair = np.unique(pairs.values, return_index=True)[1]
-    values_in_group = np.bincount(ids[first_of_pair], minlength=int(ids.max()) + 1)
+    values_in_group = np.bincount(ids[first_of_pair])
     rows = np.flatnonzero(values_in_group[ids] > 1)
     return rows, (labelled(ids[rows]) if len(rows) else Column(ids[rows], 1))

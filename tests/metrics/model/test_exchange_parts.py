@@ -99,7 +99,8 @@ def test_a_judge_below_nine_in_ten_is_named_and_a_ceiling_is_not_below_0(right: 
     assert found.warnings == ((note,) if told else ())
     assert (found.value, found.low, found.high, found.params["interval"]) == (0, None, None, None)
     assert _score(named_by(1), ["size"], np.random.default_rng(0), 1, {}).low is None
-    assert _score(named_by(1), ["size"], np.random.default_rng(0), 2, {}).low == 0
+    two = _score(named_by(1), ["size"], np.random.default_rng(0), 2, {})
+    assert (two.low, two.params["interval"]) == (0, "2 bootstrap samples of the pairs")
 
 
 def test_a_quantity_follows_whom_it_is_strictly_nearer_to_than_half_of_the_way() -> None:
@@ -212,6 +213,22 @@ def test_the_judge_never_sees_hosts_and_donors_and_trains_on_half_of_the_rows_at
         "interval": "200 bootstrap samples of the pairs"
     }
     assert (found.value, found.n, found.parts["judge"]) == (0, 40, [1, 1, 1])
+
+
+@pytest.mark.parametrize(("shape", "net"), [((1, 8, 8), "mlp"), ((1, 1, 64), "dense")])
+def test_features_have_a_judge_of_their_own(shape: Any, net: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    table, asked = Lamps(), list[Any]()
+
+    def made(*given: Any, **more: Any) -> torch.nn.Module:
+        asked.append((*given, more))
+        return torch.nn.Identity()
+
+    monkeypatch.setattr(table, "shape", shape)
+    monkeypatch.setattr(module, "encoder", made)
+    monkeypatch.setattr(_Judge, "learn", lambda *given: None)
+    monkeypatch.setattr(_Judge, "named", reads)
+    exchange(Reader(TABLE.spec, rule="own"), table, np.random.default_rng(0), net="mlp", pairs=20, steps=1, width=5)
+    assert asked == [(net, shape, 6 + 6 + 7, {"width": 5})]
 
 
 class Still(Lamps):
