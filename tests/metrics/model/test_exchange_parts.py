@@ -12,7 +12,7 @@ import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor
 
-from tests.metrics.model.test_exchange import TABLE, Lamps, Reader
+from tests.metrics.model.test_exchange import TABLE, Lamps, Reader, Rows
 from unbraid.data.table import Factor
 from unbraid.encode import images
 from unbraid.metrics.model import exchange as module
@@ -229,6 +229,11 @@ def test_features_have_a_judge_of_their_own(shape: Any, net: str, monkeypatch: p
     monkeypatch.setattr(_Judge, "named", reads)
     exchange(Reader(TABLE.spec, rule="own"), table, np.random.default_rng(0), net="mlp", pairs=20, steps=1, width=5)
     assert asked == [(net, shape, 6 + 6 + 7, {"width": 5})]
+
+
+def test_a_score_that_is_not_defined_keeps_its_arguments() -> None:
+    found = exchange(Reader(TABLE.spec, rule="own"), Rows(), np.random.default_rng(0), pairs=9, steps=3)
+    assert np.isnan(found.value) and found.n == 9 and (found.params["pairs"], found.params["steps"]) == (9, 3)
 
 
 class Still(Lamps):
