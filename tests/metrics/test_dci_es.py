@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from scipy.integrate import trapezoid
+from sklearn.linear_model import LogisticRegression
 
-from tests.metrics.worlds import grid, noise, perfect, rng, rotation
+from tests.metrics.worlds import Array, grid, noise, perfect, rng, rotation
 from unbraid.errors import UserError
-from unbraid.metrics.dci_es import dci_es, explicitness_of_curves
+from unbraid.metrics.arrays import Column
+from unbraid.metrics.dci_es import _base_loss, _inputs, _loss, dci_es, explicitness_of_curves
 from unbraid.metrics.suite import score
 
 FACTORS = grid(20, (4, 3, 5))
@@ -96,3 +100,72 @@ def test_interval_and_chance_level() -> None:
     found = score(PERFECT + noise(1200, 3), FACTORS, metrics=["dci_es"])["dci_es"]
     assert found.null == pytest.approx(-1, abs=0.05) and found.params["range"] == (-1.0, 1.0)
     assert found.low is not None and found.high is not None and found.low < found.value < found.high
+
+
+def by_hand(codes: Array, columns: list[tuple[Array, bool]], draw: Any, train: int, points: int) -> Any:
+    """Losses with 0 and 3 random features: the capacity's probes, written out."""
+    order = draw.permutation(train)[:points]
+    test = np.arange(train, len(codes))
+    spread = codes[order].std(0)
+    scaled = np.where(spread > 0, (codes - codes[order].mean(0)) / np.where(spread > 0, spread, 1), 0)
+    directions = draw.standard_normal((codes.shape[1], 3)) / (spread > 0).sum() ** 0.5
+    phases = draw.uniform(0, 2 * np.pi, 3)
+    waves = [[2**0.5 * np.cos(row @ directions[:, j] + phases[j]) for j in range(3)] for row in scaled]
+    losses = []
+    for y, quantity in columns:
+        for x in (scaled, np.concatenate([scaled, waves], 1)):
+            if quantity:
+                a = x[order] - x[order].mean(0)
+                weights = np.linalg.solve(a.T @ a + 1e-3 * np.eye(a.shape[1]), a.T @ (y[order] - y[order].mean()))
+                left = y[test] - y[order].mean() - (x[test] - x[order].mean(0)) @ weights
+                losses.append((left**2).sum() / ((y[test] - y[test].mean()) ** 2).sum())
+            else:
+                model = LogisticRegression(C=1e3, tol=1e-3, max_iter=200).fit(x[order], y[order])
+                losses.append((model.predict(x[test]) != y[test]).mean())
+    return np.reshape(losses, (len(columns), 2)), order, test
+
+
+def test_losses_of_the_probes_by_hand() -> None:
+    kind, quantity = rng(1).integers(0, 3, 90), rng(2).integers(0, 4, 90)
+    codes = np.concatenate([np.stack([kind, quantity], 1) + noise(90, 2), np.ones((90, 1))], 1)
+    found = dci_es(codes, np.stack([kind, quantity], 1), rng(5), kinds=(0,), features=(0, 3), train=60, points=40)
+    losses, order, test = by_hand(codes, [(kind, False), (quantity * 1.0, True)], rng(5), 60, 40)
+    assert np.array(found.parts["losses"]) == pytest.approx(losses, abs=1e-9)
+    commonest = np.bincount(kind[order]).argmax()
+    base = [(kind[test] != commonest).mean(), 1.0]
+    assert found.parts["base_losses"] == pytest.approx(base) and found.parts["capacities"] == [3, 6]
+    best = np.minimum(losses, np.array(base)[:, None])
+    each = [1 - (b[0] + min(b)) / 2 * np.log(2) / (np.log(2) * top / 2) for b, top in zip(best, base, strict=True)]
+    assert found.parts["per_factor"] == pytest.approx(each) and found.parts["explicitness"] == pytest.approx(
+        found.value
+    )
+    assert found.parts["informativeness"] == pytest.approx(1 - losses.min(1).mean())
+    expected = {"features": [0, 3], "points": 40, "reference": False, "train": 60, "range": (-1.0, 1.0)}
+    assert {key: found.params[key] for key in expected} == expected
+
+
+def test_two_values_are_a_kind_and_texts_too() -> None:
+    factors = np.stack([np.arange(90) % 2, np.arange(90) % 3], 1)
+    codes = factors + 0.1 * noise(90, 2)
+    found = dci_es(codes, factors, rng(), features=(0, 2), train=60, reference=True)
+    assert found.parts["base_losses"] == pytest.approx([0.5, 1]) and found.params["reference"] is True
+    assert dci_es(codes, factors.astype(str), rng(), features=(0, 2), train=60).parts["base_losses"][1] < 0.7
+
+
+def test_a_factor_that_does_not_vary_on_a_side_teaches_nothing() -> None:
+    rows = np.arange(4), np.arange(4, 8)
+    x = noise(8, 1)
+    still, moving = np.array([1, 1, 1, 1]), np.array([0, 1, 2, 1])
+    for size in (3, 0):
+        in_test, in_train = (
+            Column(np.concatenate(p) * (1 if size else 1.0), size) for p in ((still, moving), (moving, still))
+        )
+        assert _loss(x, in_test, rows) == (0.5 if size else 1.0) == _base_loss(in_test, rows)
+        assert _base_loss(in_train, rows) == 0
+    assert _loss(x, in_train, rows) == 0.0
+
+
+def test_features_of_constant_codes_have_a_width() -> None:
+    assert np.isfinite(_inputs(np.zeros((4, 2)), 3, rng())).all()
+    found = _inputs(np.zeros((4, 2)), 3, rng())
+    assert found.shape == (4, 5) and np.ptp(found, 0).tolist() == [0] * 5
