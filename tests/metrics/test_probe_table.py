@@ -19,6 +19,7 @@ BLOCKS = {
     "rest": noise(96, 2, 3),
     "z1": np.concatenate([1.5 * ONE_HOT[1] + 0.6 * noise(96, 4, 4), ONE_HOT[0] + noise(96, 3, 5)], 1) + 1,
 }
+BLOCKS["z1"][60:] *= 4  # so that it matters which rows it is standardised by
 
 
 def hits(code: Array, labels: Array, train: int, **options: Any) -> list[bool]:
@@ -70,7 +71,7 @@ def test_a_table_by_loops(standardise: bool, strength: float) -> None:
 
 def test_the_share_between_classes_is_that_of_the_whole_less_that_within() -> None:
     """All variance less that of each class about its mean, of codes scaled to length one."""
-    code, labels = BLOCKS["z1"] * 7, TASKS[:, 1]
+    code, labels = BLOCKS["z1"] * 0.01, TASKS[:, 1]
     unit = code / np.sqrt((code**2).sum(1))[:, None]
     whole = sum(((row - unit.mean(0)) ** 2).sum() for row in unit)
     within = sum(((row - unit[labels == y].mean(0)) ** 2).sum() for row, y in zip(unit, labels, strict=True))
@@ -96,6 +97,7 @@ def test_a_table_is_diagonal_if_two_blocks_each_win_a_task() -> None:
         ([[0.9, 0.5], [0.8, 0.6]], True),
         ([[0.9, 0.6], [0.8, 0.6]], False),  # a tie is no win
         ([[0.9, 0.7], [0.8, 0.6]], False),
+        ([[0.1, 0.1], [0.9, 0.2], [0.3, 0.8]], True),
         ([[0.9, 0.5, 0.5], [0.9, 0.4, 0.4], [0.1, 0.3, 0.6]], True),
         ([[0.9, 0.5, 0.5], [0.9, 0.4, 0.4], [0.1, 0.3, 0.5]], False),
     ):
