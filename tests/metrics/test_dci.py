@@ -130,8 +130,8 @@ def test_test_rows_of_unseen_values_alone_are_all_wrong() -> None:
 
 @pytest.mark.parametrize("predictor", ["lightgbm", "trees"])
 def test_a_kind_with_one_value_while_training_has_no_importances(predictor: Any) -> None:
-    y = (np.arange(90) >= 60) * 1
-    raw, skills = _fitted(predictor, CODES, Column(y, 2), ROWS, trees=2, rounds=2, depth=None, seed=0)
+    y = np.where(np.arange(90) < 60, 0, KIND)
+    raw, skills = _fitted(predictor, CODES, Column(y, 3), ROWS, trees=2, rounds=2, depth=None, seed=0)
     assert raw.tolist() == [0, 0, 0] and skills() == (0, 0)
 
 
@@ -158,9 +158,17 @@ def test_forests_see_all_latents_at_each_split(predictor: Any) -> None:
     assert found.params == {"predictor": predictor, "train": 60, "trees": 4, "factors": [0, 1]}
 
 
+def test_gradient_boosting_of_scikit_learn() -> None:
+    y = CODES[:, 0] + 0.5 * noise(90, 1, 6)[:, 0]
+    found = dci(CODES, y, rng(3), predictor="gbt", train=60)
+    model = GradientBoostingRegressor(random_state=int(rng(3).integers(2**31, size=1)[0])).fit(CODES[:60], y[:60])
+    assert np.array(found.parts["importance"])[:, 0] == pytest.approx(model.feature_importances_, abs=1e-12)
+    assert found.params == {"predictor": "gbt", "train": 60, "factors": [0]}
+
+
 def test_the_lasso_is_of_standardised_latents() -> None:
     y = 2 * KIND
-    codes = CODES * [1, 100, 0.01] + noise(90, 3, 8) * [0.1, 10, 0.001]
+    codes = CODES * [-1, 100, 0.01] + noise(90, 3, 8) * [0.1, 10, 0.001]
     found = dci(codes, y, rng(3), predictor="lasso", train=60)
     scaled = StandardScaler().fit(codes[:60]).transform(codes)
     weights = np.abs(LassoCV().fit(scaled[:60], KIND[:60]).coef_)
@@ -170,9 +178,9 @@ def test_the_lasso_is_of_standardised_latents() -> None:
 
 def test_the_regressor_has_ten_trees_of_its_depth() -> None:
     found = dci(CODES, np.stack([KIND, CODES[:, 1] > 1], 1), rng(3), predictor="regressor", depths=(2, 3), train=60)
-    forest = RandomForestRegressor(10, max_depth=3, random_state=int(rng(3).integers(2**31, size=2)[1]))
-    forest.fit(CODES[:60], CODES[:60, 1] > 1)
-    assert np.array(found.parts["importance"])[:, 1] == pytest.approx(forest.feature_importances_, abs=1e-12)
+    forest = RandomForestRegressor(10, max_depth=2, random_state=int(rng(3).integers(2**31, size=2)[0]))
+    forest.fit(CODES[:60], KIND[:60])
+    assert np.array(found.parts["importance"])[:, 0] == pytest.approx(forest.feature_importances_, abs=1e-12)
     assert found.params == {"predictor": "regressor", "train": 60, "depths": [2, 3], "factors": [0, 1]}
 
 

@@ -163,6 +163,7 @@ def test_a_factor_that_does_not_vary_on_a_side_teaches_nothing() -> None:
         assert _loss(x, in_test, rows) == (0.5 if size else 1.0) == _base_loss(in_test, rows)
         assert _base_loss(in_train, rows) == 0
     assert _loss(x, in_train, rows) == 0.0
+    assert _base_loss(Column(np.concatenate([still, moving]) / 10, 0), rows) == 1  # whatever its unit
 
 
 def test_features_of_constant_codes_have_a_width() -> None:

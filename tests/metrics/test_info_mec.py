@@ -66,6 +66,8 @@ def test_chance_is_the_mean_over_permutations() -> None:
     spread = (sum((x - mean) ** 2 for x in each) / 2) ** 0.5
     assert found.null == pytest.approx(mean) and found.value == 0.5
     assert found.params == {"a": 1, "shuffles": 3, "chance_spread": pytest.approx(spread)}
+    two = _with_chance(Score(0.5), shuffled[:2]).params["chance_spread"]
+    assert two == pytest.approx(0.75 / 2**0.5)
     assert _with_chance(Score(0.5), shuffled[:1]).params == {"shuffles": 1, "chance_spread": None}
     for score, chances in ((Score(0.5), shuffled[:0]), (Score(float("nan")), shuffled)):
         assert _with_chance(score, chances).null is None
@@ -109,6 +111,13 @@ def test_the_share_of_log_loss_explained_in_held_out_rows() -> None:
     late = np.where(np.arange(80) < 50, 0, KIND)
     assert _explained(CODES, Column(late, 3), ROWS) == 0 == _explained_in_training(CODES, Column(late, 3), ROWS)
     assert _explained(CODES, Column(np.where(np.arange(80) < 50, KIND, 3), 4), ROWS) == 0
+
+
+def test_two_values_are_explained_too() -> None:
+    pair = (KIND == 1) * 1
+    assert (
+        _explained(CODES, Column(pair, 2), ROWS) > 0.01 and _explained_in_training(CODES, Column(pair, 2), ROWS) > 0.1
+    )
 
 
 def test_a_certain_mistake_costs_no_more_than_fifteen_digits() -> None:

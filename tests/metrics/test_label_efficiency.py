@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from sklearn.ensemble import ExtraTreesClassifier
@@ -73,3 +75,67 @@ def test_noise_has_no_ratio_and_chance_is_about_nothing() -> None:
 def test_budgets_that_make_no_sense_are_refused(labels: tuple[int, ...], message: str) -> None:
     with pytest.raises(UserError, match=message):
         label_efficiency(PERFECT, FACTORS, rng(), labels=labels)
+
+
+class Scripted:
+    """Stands in for the predictors: the share of test rows that are right, by the number of labels."""
+
+    def __init__(self, shares: dict[int, float]) -> None:
+        self.shares = shares
+        self.asked: list[Any] = []
+
+    def __call__(self, predictor: str, codes: Any, column: Any, train: Any, test: Any, seed: int) -> Any:
+        self.asked.append((predictor, train.tolist(), test.tolist(), seed))
+        return np.full(len(test), self.shares[len(train)]), True
+
+
+def scripted(monkeypatch: pytest.MonkeyPatch, shares: dict[int, float]) -> Scripted:
+    told = Scripted(shares)
+    monkeypatch.setattr("unbraid.metrics.label_efficiency.right_rows", told)
+    return told
+
+
+def test_what_is_read_with_few_labels_is_no_more_than_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of 20 test rows 12 have the commoner value: 0.9 right is 0.75 of the way from 0.6 to 1, and 0.5 is none."""
+    told = scripted(monkeypatch, {2: 0.9, 8: 0.5, 40: 0.8})
+    labels = np.repeat([3, 1, 3, 1], [30, 10, 12, 8])
+    found = label_efficiency(noise(60, 1), labels, rng(2), labels=(2, 8, 40, 41), train=40)
+    assert found.parts["by_labels"] == pytest.approx({"2": 0.75, "8": 0, "40": 0.5})
+    log = np.log([2, 8, 40])
+    area = (log[1] - log[0]) * 0.75 / 2 + (log[2] - log[1]) * 0.5 / 2
+    assert found.value == pytest.approx(area / (log[2] - log[0])) and found.parts["per_factor"] == [found.value]
+    assert found.parts["ratio"] == 1
+    assert found.warnings == ("there are 40 training rows: [41] labels are left out",)
+    assert found.params == {"predictor": "trees", "labels": [2, 8, 40], "train": 40, "factors": [0]}
+    draw = rng(2)
+    rows, seed = draw.permutation(40).tolist(), int(draw.integers(2**31))
+    assert told.asked == [("trees", rows[:n], list(range(40, 60)), seed) for n in (2, 8, 40)]
+
+
+def test_nothing_is_read_below_a_twentieth(monkeypatch: pytest.MonkeyPatch) -> None:
+    for most, ratio in ((0.05, 0.5), (0.0499, None)):
+        scripted(monkeypatch, {4: 0.025, 9: most})
+        found = label_efficiency(noise(20, 1), noise(20, 1), rng(), labels=(4, 9), train=15, predictor="logistic")
+        assert found.parts["ratio"] == ratio and found.value == pytest.approx((0.025 + most) / 2)
+        assert found.params["predictor"] == "logistic" and not found.warnings
+
+
+def test_factors_are_averaged_at_each_budget(monkeypatch: pytest.MonkeyPatch) -> None:
+    scripted(monkeypatch, {4: 0.8, 9: 0.9})
+    factors = np.stack([noise(20, 1)[:, 0], np.arange(20) % 2], 1)  # R2 as it is; accuracy above a half
+    found = label_efficiency(noise(20, 1), factors, rng(), labels=(4, 9), train=10)
+    assert found.parts["per_factor"] == pytest.approx([0.85, (0.6 + 0.8) / 2])
+    assert found.value == pytest.approx((0.85 + 0.7) / 2)
+    assert found.parts["by_labels"] == pytest.approx({"4": 0.7, "9": 0.85})
+    assert found.parts["ratio"] == pytest.approx(0.7 / 0.85)
+
+
+@pytest.mark.parametrize("labels", [(), (5, 5), (9, 4)])
+def test_budgets_must_ascend(labels: tuple[int, ...]) -> None:
+    with pytest.raises(UserError, match="two or more each, and in ascending order"):
+        label_efficiency(PERFECT, FACTORS, rng(), labels=labels)
+
+
+def test_where_there_are_fewer_training_rows_than_labels() -> None:
+    with pytest.raises(UserError, match="labels ask for at least 13 and there are 12 training rows"):
+        label_efficiency(noise(20, 1), np.arange(20) % 2, rng(), labels=(13, 14), train=12)
