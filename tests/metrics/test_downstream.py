@@ -97,6 +97,7 @@ def test_r2_of_each_row_is_its_influence() -> None:
     worse = r2_by_row(y, -3 * y)
     assert worse.mean() == pytest.approx(0, abs=1e-12) and worse.any()
     assert r2_by_row(np.ones(3), np.zeros(3)).tolist() == [0, 0, 0]
+    assert r2_by_row(np.arange(3.0), np.arange(3.0)).tolist() == [1, 1, 1]
 
 
 def test_a_value_that_never_changes_while_training_is_always_predicted() -> None:
@@ -130,12 +131,14 @@ def test_logistic_regression_has_the_strength_of_the_best_consecutive_folds() ->
 def test_folds_without_two_values_make_the_strength_one() -> None:
     y = np.zeros(60, np.int64)
     y[:3] = y[40:] = 1  # the first fold of ten has every 1 of the training rows
-    x = 3.0 * y[:, None] + noise(60, 1)
+    x = 1.5 * y[:, None] + noise(60, 1)
+    x[30:, 0] = np.linspace(0, 4, 30)  # the strength moves the place where the prediction changes
     train, test = np.arange(30), np.arange(30, 60)
     found, crossed = right_rows("logistic", x, Column(y, 2), train, test, 0)
     plain = LogisticRegression(C=1.0).fit(x[train], y[train])
     assert not crossed and found.tolist() == (plain.predict(x[test]) == y[test]).tolist()
     assert right_rows("trees", x, Column(y, 2), train, test, 0)[1]
+    assert not module._folds_vary(np.array([1] * 3 + [0] * 9))  # of twelve rows the first fold has three
     assert not module._folds_vary(np.array([0, 0, 1])) and module._folds_vary(np.array([0, 0, 1, 1]))
 
 
