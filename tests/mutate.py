@@ -5,8 +5,8 @@
 Each fault is a line of the log, with whether a test failed ("killed") or all passed ("survived"). What the log has of a
 module that has not changed since is not done again (survivors are, with --again), so that this may be stopped at any
 time. The faults of a folder come in random order: a part of them is a fair sample. Not planted: other defaults of
-arguments (a test of a default would only repeat it), `strict` of zip, a missing `device` (which needs a GPU to be
-seen), and anything in annotations and messages.
+arguments (a test of a default would only repeat it), `strict` of zip, another order for `max` and the like, a missing
+`device` (which needs a GPU to be seen), and anything in annotations and messages.
 
 Tests of a module are its own (tests mirror src), those of modules that import it, those that mention it, and those of
 every method or metric. Its own run first, then those with its name in theirs, then all.
@@ -57,6 +57,7 @@ EDGE = {ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt}
 DROPPED = {"detach", "abs", "clamp", "sqrt", "exp", "log", "square", "clip"}
 SWAPPED = {"mean": "sum", "sum": "mean", "min": "max", "max": "min", "argmin": "argmax", "argmax": "argmin"}
 SWAPPED |= {"any": "all", "all": "any", "minimum": "maximum", "maximum": "minimum", "floor": "ceil", "ceil": "floor"}
+SYMMETRIC = {"equal", "max", "maximum", "min", "minimum"}  # whose arguments may stand in any order
 Place = tuple[ast.AST, str, int | None]  # parent, field, place in the field where it is a list
 
 
@@ -121,7 +122,8 @@ def _calls(node: ast.Call) -> Iterator[ast.AST]:
         assert isinstance(other.func, ast.Attribute)
         other.func.attr = SWAPPED[name]
         yield other
-    if len(node.args) > 1 and not any(isinstance(a, ast.Starred) for a in node.args[:2]):
+    symmetric = (name or getattr(node.func, "id", "")) in SYMMETRIC
+    if len(node.args) > 1 and not symmetric and not any(isinstance(a, ast.Starred) for a in node.args[:2]):
         yield ast.Call(node.func, [node.args[1], node.args[0], *node.args[2:]], node.keywords)
     for i, keyword in enumerate(node.keywords):
         if keyword.arg not in (None, "strict", "device"):

@@ -132,7 +132,7 @@ def test_credit_of_constructed_cases(donor: Any, host: Any, each: Any, own: Any)
         assert features.tolist() == own
 
 
-@pytest.mark.parametrize(("features", "factors"), [(3, 3), (5, 3), (2, 4)])
+@pytest.mark.parametrize(("features", "factors"), [(3, 3), (5, 3), (2, 4), (3, 5)])
 def test_features_are_assigned_as_by_trying_all_ways(features: int, factors: int) -> None:
     rng = np.random.default_rng(features)
     for _ in range(5):
