@@ -10,6 +10,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
 from tests.metrics.worlds import grid, noise, rng
+from unbraid.errors import UserError
 from unbraid.metrics.arrays import Column, check_arrays
 from unbraid.metrics.sap import _accuracy, _balanced, _classifier, _explained, _thresholds, _warnings, sap
 
@@ -154,3 +155,10 @@ def test_spreads_and_means_of_many_rows_are_summed_in_double() -> None:
     codes = np.stack([np.float32(0.3001) * sign, np.float32(0.31) * sign + np.float32(1.3092)], 1)
     assert codes.std(0)[0] < 0.3 and codes.mean(0)[1] > 1 + codes.std(0)[1]
     assert _warnings(check_arrays(codes, np.arange(2**18) % 2), "svm", False) == []
+
+
+@pytest.mark.parametrize("method", ["kumar", "svm"])
+@pytest.mark.parametrize("name", ["kinds", "ordered"])
+def test_factors_that_do_not_exist_are_refused_by_every_method(method: Any, name: str) -> None:
+    with pytest.raises(UserError, match=f"{name} names factor 3, and there are the factors 0 to 2"):
+        sap(grid(4), grid(4), rng(), method=method, **{name: [3]})
