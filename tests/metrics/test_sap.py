@@ -161,4 +161,4 @@ def test_spreads_and_means_of_many_rows_are_summed_in_double() -> None:
 @pytest.mark.parametrize("name", ["kinds", "ordered"])
 def test_factors_that_do_not_exist_are_refused_by_every_method(method: Any, name: str) -> None:
     with pytest.raises(UserError, match=f"{name} names factor 3, and there are the factors 0 to 2"):
-        sap(grid(4), grid(4), rng(), method=method, **{name: [3]})
+        sap(grid(4), grid(4), rng(), method=method, **{name: [3]})  # type: ignore[arg-type]
