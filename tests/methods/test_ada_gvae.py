@@ -57,6 +57,13 @@ def test_the_dimension_in_which_a_pair_differs_most_is_never_shared() -> None:
     assert shared_dims(mu[:1], log_var[:1], mu[1:], log_var[1:]).tolist() == [[True, True, True, False, True]]
 
 
+def test_the_threshold_lies_between_the_smallest_and_the_largest_difference() -> None:
+    """Half of the largest alone would share none of these: KL of unit variances is half the squared distance."""
+    mu2 = torch.tensor([[12.0, 10.0, 20.0]]).mul(2).sqrt()
+    at_zero = torch.zeros(1, 3)
+    assert shared_dims(at_zero, at_zero, mu2, at_zero).tolist() == [[True, True, False]]
+
+
 def test_a_known_number_of_changes_is_the_number_of_dimensions_that_are_not_shared() -> None:
     mu, log_var = posteriors()
     halves = (mu[:3], log_var[:3], mu[3:], log_var[3:])

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import pytest
 import torch
 import torch.nn.functional as F
 from torch import Tensor
@@ -61,6 +62,14 @@ def test_srb_vae_takes_the_two_terms_of_that_gradient() -> None:
     expected = [*torch.autograd.grad(-inverse, encoder), *torch.autograd.grad(-logits, decoder)]
     for ours, theirs in zip(added, expected, strict=True):
         torch.testing.assert_close(ours, theirs, rtol=1e-2, atol=2e-5)
+
+
+def test_srb_vae_adds_the_bound_with_the_weight_beta_to_both_terms_of_the_symmetry() -> None:
+    found = loss(build(SRbVAE, critic_width=16, beta=1e4, lambda_sym=0.7))["model"]
+    terms = {name: value.item() for name, value in found.terms.items()}
+    both = 0.7 * (terms["symmetry"] + terms["inverse"])
+    assert 1e4 * terms["kl"] > 1e-2 * terms["rec"]  # enough to be seen in the sum
+    assert found.value.item() == pytest.approx(terms["rec"] + 1e4 * terms["kl"] + both, rel=1e-5)
 
 
 def test_the_critics_of_srb_vae_tell_images_with_their_codes_from_drawn_ones_with_codes_of_the_prior() -> None:
