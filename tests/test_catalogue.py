@@ -83,7 +83,7 @@ def test_a_swap_model_may_do_without_classes() -> None:
     ("program", "unwanted"),
     [
         ("import unbraid", ["torch", "numpy", "matplotlib", "ray", "sklearn"]),
-        ("from unbraid.cli import main; main(['list', 'methods'])", ["torch", "matplotlib", "sklearn"]),
+        ("from unbraid.cli import main; main(['list', 'methods'])", ["torch", "numpy", "matplotlib", "sklearn"]),
         ("import unbraid; unbraid.fit", ["matplotlib", "ray", "torch._inductor"]),
         ("import unbraid.evaluate", ["torch", "matplotlib"]),
         ("import unbraid; unbraid.score_arrays", ["torch", "matplotlib", "sklearn", "scipy"]),

@@ -12,6 +12,7 @@ import ast
 import inspect
 import math
 import re
+import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -20,8 +21,6 @@ from numbers import Integral, Real
 from pathlib import Path
 from types import UnionType
 from typing import Annotated, Any, Literal, Self, Union, get_args, get_origin
-
-import numpy as np
 
 from unbraid.errors import UserError, unknown
 
@@ -146,7 +145,7 @@ def split_paths(text: str) -> list[str]:
 
 def plain(value: Any) -> Any:
     """Arguments are kept as JSON, which knows neither numpy's numbers nor paths."""
-    if isinstance(value, np.generic):
+    if "numpy" in sys.modules and isinstance(value, sys.modules["numpy"].generic):  # it takes a while to import
         return value.item()
     return str(value) if isinstance(value, Path) else value
 
