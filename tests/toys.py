@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from unbraid.data.table import Bytes, Factor, Grid, Rows, Values
+from unbraid.data.table import Bytes, Factor, Grid, Rows, Table, Values
 
 
 class Squares(Grid):
@@ -43,6 +43,21 @@ class Squares(Grid):
 
 def batch_rows(table: Grid, n: int, seed: int = 0) -> NDArray[np.int64]:
     return np.random.default_rng(seed).integers(0, len(table), n)
+
+
+class Vectors(Table):
+    """Eight rows of features, all 0."""
+
+    name = "vectors"
+
+    def __init__(self, features: int) -> None:
+        self.shape = (1, 1, features)
+
+    def __len__(self) -> int:
+        return 8
+
+    def images(self, rows: Rows) -> Bytes:
+        return np.zeros((len(rows), *self.shape), np.uint8)
 
 
 class Elsewhere(torch.Tensor):

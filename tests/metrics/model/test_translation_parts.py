@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from tests.metrics.model.test_translation import TABLE, Paired, Textures
-from unbraid.data.table import Bytes, Table
+from tests.toys import Vectors
 from unbraid.errors import UserError
 from unbraid.metrics.model import translation as module
 from unbraid.metrics.model.contract import Model
@@ -82,18 +82,6 @@ def test_a_feature_is_active_above_the_least_effect_and_without_one_there_is_no_
     assert _score(losses, least=1.0, batch=3).low is None
 
 
-class Vectors(Table):
-    """Rows of features."""
-
-    name, shape = "vectors", (1, 1, 144)
-
-    def __len__(self) -> int:
-        return 8
-
-    def images(self, rows: Any) -> Bytes:
-        return np.zeros((len(rows), 1, 1, 144), np.uint8)
-
-
 def test_features_are_refused() -> None:
     with pytest.raises(UserError, match="translation needs images, and these are features"):
-        translation(Textures(TABLE.spec, rule="own"), Vectors(), np.random.default_rng(0))
+        translation(Textures(TABLE.spec, rule="own"), Vectors(144), np.random.default_rng(0))

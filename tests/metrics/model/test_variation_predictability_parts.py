@@ -11,7 +11,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from tests.metrics.model.test_variation_predictability import TABLE, Corners
-from unbraid.data.table import Bytes, Table
+from tests.toys import Vectors
 from unbraid.errors import UserError
 from unbraid.metrics.model import variation_predictability as module
 from unbraid.metrics.model.contract import Model
@@ -151,18 +151,6 @@ class One(Corners):
         return {"z": [0, 0, 0, 0]}
 
 
-class Vectors(Table):
-    """Rows of features."""
-
-    name, shape = "vectors", (1, 1, 12)
-
-    def __len__(self) -> int:
-        return 8
-
-    def images(self, rows: Any) -> Bytes:
-        return np.zeros((len(rows), 1, 1, 12), np.uint8)
-
-
 def test_one_feature_has_no_other_and_features_are_not_images(learned: list[dict[str, Any]]) -> None:
     found = variation_predictability(One(TABLE.spec), TABLE, np.random.default_rng(0))
     assert np.isnan(found.value) and not learned
@@ -171,4 +159,4 @@ def test_one_feature_has_no_other_and_features_are_not_images(learned: list[dict
     two = variation_predictability(pairs, TABLE, np.random.default_rng(0), pairs=20, repeats=1)
     assert two.value == pytest.approx(0.15) and len(learned) == 1
     with pytest.raises(UserError, match="variation_predictability needs images"):
-        variation_predictability(Corners(TABLE.spec), Vectors(), np.random.default_rng(0))
+        variation_predictability(Corners(TABLE.spec), Vectors(12), np.random.default_rng(0))
