@@ -2,7 +2,8 @@
 
 Prints tables; with --page they are put into that page, between its marks, and the picture beside it is drawn. Processor
 seconds on one thread unless a row says otherwise. Variants take turns and the fastest of their rounds counts, so that
-what else the machine does matters little; stop it all the same.
+what else the machine does matters little; stop it all the same. Set GOMP_SPINCOUNT=1000000, as `unbraid train` does on
+a quiet machine: threads then wait for each other without going to sleep.
 """
 
 from __future__ import annotations
@@ -44,11 +45,15 @@ def processor_seconds(act: Callable[[], Any]) -> float:
     return time.process_time() - begin
 
 
-def in_turns(acts: Sequence[Callable[[], Any]], rounds: int = ROUNDS) -> list[float]:
+def clock_seconds(act: Callable[[], Any]) -> float:
+    begin = time.perf_counter()
+    act()
+    return time.perf_counter() - begin
+
+
+def in_turns(acts: Sequence[Callable[[], Any]], seconds: Callable[..., float] = processor_seconds) -> list[float]:
     """The least time of each over rounds in which they take turns."""
-    return [
-        min(times) for times in zip(*([processor_seconds(act) for act in acts] for _ in range(rounds)), strict=True)
-    ]
+    return [min(times) for times in zip(*([seconds(act) for act in acts] for _ in range(ROUNDS)), strict=True)]
 
 
 def step_of(method: str, size: int, batch: int = 64, **arguments: Any) -> Callable[[], None]:
@@ -88,19 +93,24 @@ def arithmetic(size: int, width: int, latents: int = 10) -> float:
 
 
 def training() -> Points:
-    print("A step of `beta_vae` on 64 grey images, one thread; sgemm is the product of two matrices of 1024 x 1024.\n")
-    print("| images | width | ms | images/s | GFLOP | share of sgemm |\n|---|---:|---:|---:|---:|---:|")
+    print("A step of `beta_vae` on 64 grey images; sgemm is the product of two matrices of 1024 x 1024.\n")
+    print("| images | width | GFLOP | one thread: ms | images/s | of sgemm | all cores: ms | images/s | of sgemm |")
+    print(f"|---|{'---:|' * 8}")
     matrix = torch.rand(1024, 1024)
     kinds = [(16, 16), (32, 16), (32, 32), (64, 16), (64, 32), (64, 64)]
-    *steps, gemm = in_turns(
-        [*(step_of("beta_vae", size, width=width) for size, width in kinds), lambda: matrix @ matrix]
-    )
-    peak, points = 2 * 1024**3 / gemm, list[tuple[float, float]]()
-    for (size, width), seconds in zip(kinds, steps, strict=True):
-        one, work = seconds / STEPS, arithmetic(size, width)
-        speed = f"{1e3 * one:.1f} | {64 / one:,.0f} | {work / 1e9:.2f} | {work / one / peak:.0%}"
-        print(f"| {size}x{size} | {width} | {speed} |")
-        points += [(size, 1e3 * one)] if width == 16 else []
+    acts = [*(step_of("beta_vae", size, width=width) for size, width in kinds), lambda: matrix @ matrix]
+    alone = in_turns(acts)
+    torch.set_num_threads(machine.cores())
+    together = in_turns(acts, clock_seconds)
+    torch.set_num_threads(1)
+    points: Points = []
+    for (size, width), *both in zip(kinds, alone[:-1], together[:-1], strict=True):
+        work, told = arithmetic(size, width), ""
+        for seconds, gemm in zip(both, (alone[-1], together[-1]), strict=True):
+            one = seconds / STEPS
+            told += f" {1e3 * one:.1f} | {64 / one:,.0f} | {work / one * gemm / (2 * 1024**3):.0%} |"
+        print(f"| {size}x{size} | {width} | {work / 1e9:.2f} |{told}")
+        points += [(size, 1e3 * both[0] / STEPS)] if width == 16 else []
     return points
 
 
@@ -160,11 +170,8 @@ def others() -> None:
     found = processor_seconds(lambda: translation(method, table, rng, steps=10))
     print(f"| `translation` at 64x64, ten features, 10 steps | {found:.1f} |")
     codes, factors = world(10_000)
-    begin = time.monotonic()
-    score(codes, factors)
-    print(
-        f"| the default suite on 10,000 codes, all cores: by the clock | {time.monotonic() - begin:.1f} |", flush=True
-    )
+    found = clock_seconds(lambda: score(codes, factors))
+    print(f"| the default suite on 10,000 codes, all cores: by the clock | {found:.1f} |", flush=True)
 
 
 def child(words: list[str]) -> float:
