@@ -26,6 +26,7 @@ from tests.study.test_execute import do, one
 from tests.toys import Squares
 from unbraid import build, evaluate, fit, load_data, represent
 from unbraid.codes import read_codes
+from unbraid.data.io import h5ad_files
 from unbraid.errors import UserError
 from unbraid.metrics.suite import score
 from unbraid.study.execute import states
@@ -189,19 +190,23 @@ def some(tmp_path_factory: pytest.TempPathFactory) -> dict[str, formats.Format]:
     return {format.name: format for format in formats.all_formats(tmp_path_factory.mktemp("formats"))}
 
 
-NAMES = [make.__name__ for make in formats.FILES if make.__name__ != "h5ad"]  # the HDF5 library may hang
+NAMES = [make.__name__ for make in formats.FILES]
 NAMES += ["weights.safetensors", "state.pt", "codes.npz", "pictures.npz", "run.json", "scores.json", "history.csv"]
 NAMES += ["arrays in codes.npz", "arrays in pictures.npz", "evaluation.json"]
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_damaged_copies_are_refused_or_whole(name: str, some: dict[str, formats.Format]) -> None:
+def test_damaged_copies_are_refused_or_whole(
+    name: str, some: dict[str, formats.Format], monkeypatch: pytest.MonkeyPatch
+) -> None:
     format = some[name]
-    assert not bad_files.attack(format, 40, format.folder)
+    monkeypatch.setattr(h5ad_files, "SECONDS", 5.0)
+    first, last = (10, 20) if format.slow else (0, 40)  # copy 14 of h5ad keeps the HDF5 library busy for ever
+    assert not bad_files.attack(format, last, format.folder, first)
 
 
 def test_all_formats_are_tried(some: dict[str, formats.Format]) -> None:
-    assert {*NAMES, "h5ad"} == some.keys()
+    assert set(NAMES) == some.keys()
 
 
 def test_a_reader_that_fails_otherwise_would_be_noticed(tmp_path: Path) -> None:

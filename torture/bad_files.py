@@ -28,11 +28,12 @@ from torture.formats import Format
 from torture.mutations import mutated
 from torture.table import Row, keep, timed
 
+from unbraid.data.io import h5ad_files
 from unbraid.errors import UserError
 
 COUNT = 10_000
+SLOWER = 4  # times fewer copies of a format that takes long, unless it is asked for
 SECONDS = 10.0  # for one file
-HANGS = "took more than"
 MEMORY = 200 << 20  # bytes more than the process has
 
 
@@ -98,7 +99,7 @@ def _some(format: Format, first: int, count: int, folder: Path, wrong: list[str]
     while True:
         if not select.select([inbox], [], [], SECONDS)[0]:
             os.kill(pid, signal.SIGKILL)
-            reason = f"{HANGS} {SECONDS:.0f} s"
+            reason = f"took more than {SECONDS:.0f} s"
         part = b"" if reason else os.read(inbox, 1 << 16)
         if not part:
             break
@@ -156,17 +157,16 @@ def main() -> int:
     rows, good = [], True
     place = Path(tempfile.mkdtemp())
     os.environ["UNBRAID_CACHE"] = str(place / "cache")
+    h5ad_files.SECONDS = 4.0  # one in a hundred damaged copies takes all of it
     for format in formats.all_formats(place):
         if given.only and format.name not in given.only.split(","):
             continue
-        count = given.count // 10 if format.may_hang else given.count
+        count = given.count // SLOWER if format.slow and not given.only else given.count
         with timed() as watch:
             wrong = attack(format, count, format.folder)
         print(f"{format.name}: {len(wrong)} of {count} in {watch.seconds:.0f} s", *wrong[:5], sep="\n", flush=True)
-        hung = [line for line in wrong if format.may_hang and HANGS in line]
-        good = good and len(wrong) == len(hung)
+        good = good and not wrong
         said = "each refused in a sentence, or read whole"
-        said += f"; {len(hung)} kept the HDF5 library busy for more than {SECONDS:.0f} s" if hung else ""
         rows.append(Row("bad_files", f"damaged copy of {format.name}", count, count - len(wrong), said, watch.seconds))
     if not given.only:
         with timed() as watch:

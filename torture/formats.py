@@ -35,7 +35,7 @@ class Format:
     read: Callable[[Path], Any]
     kind: str = "binary"
     open_ended: bool = False  # a part of such a file is a whole file
-    may_hang: bool = False  # it is known that a library does not always end
+    slow: bool = False  # each copy takes a process of its own
 
     @cached_property
     def whole(self) -> Any:
@@ -184,7 +184,7 @@ def h5ad(folder: Path) -> Format:
         kinds = file["obs"].create_group("kind")
         kinds.attrs["encoding-type"] = "categorical"
         kinds["categories"], kinds["codes"] = ["a", "b"], np.arange(12, dtype=np.int8) % 2
-    return Format("h5ad", folder, "x.h5ad", (folder / "x.h5ad").read_bytes(), _table, may_hang=True)
+    return Format("h5ad", folder, "x.h5ad", (folder / "x.h5ad").read_bytes(), _table, slow=True)
 
 
 FILES = (npy, npz, h5, idx, norb, mat, png, jpeg, zip, tar, csv, parquet, h5ad)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +14,7 @@ import pytest
 from scipy.sparse import csc_matrix, csr_matrix
 
 import unbraid
-from unbraid.data.io import column_files, table_files
+from unbraid.data.io import column_files, h5ad_files, table_files
 from unbraid.data.io.table_files import Columns, read_table
 from unbraid.data.sets.table import Table
 from unbraid.data.sets.two_folders import TwoFolders
@@ -245,6 +247,23 @@ def test_what_is_wrong_with_other_files_is_said(tmp_path: Path) -> None:
             Table(path=str(tmp_path / f"missing-{name}"))
     with pytest.raises(UserError, match=r"t\.xlsx is no table: the files that can be read end with \.csv"):
         Table(path=str(tmp_path / "t.xlsx"))
+
+
+def test_an_h5ad_file_that_the_library_does_not_survive_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A pipe that nobody writes to stands for a file in which the library walks in circles."""
+    os.mkfifo(endless := tmp_path / "endless.h5ad")
+    monkeypatch.setattr(h5ad_files, "SECONDS", 1.0)
+    with pytest.raises(UserError, match=r"endless.h5ad is corrupt, or on a very slow disk: it was not read within 1 s"):
+        h5ad_files.H5ad(endless)
+    good = h5ad(tmp_path / "good.h5ad", FRAME[FEATURES].to_numpy(), FRAME, FEATURES)
+    dies = tmp_path / "dies"
+    dies.write_text("#!/bin/sh\nkill -9 $$\n")
+    dies.chmod(0o700)
+    monkeypatch.setattr(sys, "executable", str(dies))
+    with pytest.raises(UserError, match=r"good.h5ad is corrupt: the HDF5 library crashes when it reads it"):
+        h5ad_files.H5ad(good)
 
 
 def test_names_of_rows_stay_as_they_are_written(tmp_path: Path) -> None:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,16 +20,23 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 WHAT = "an h5ad file, as AnnData 0.7 or later writes it"
+SECONDS, BYTES_PER_SECOND = 8.0, 10e6  # what a file may take, and longer for a large one
 
 
 class H5ad:
-    """The matrix X with the names of its rows and columns, and what is known of the rows."""
+    """The matrix X with the names of its rows and columns, and what is known of the rows.
 
-    def __init__(self, file: Path) -> None:
+    Args:
+        check: first look, in another process, whether the HDF5 library comes to the end of the file
+    """
+
+    def __init__(self, file: Path, *, check: bool = True) -> None:
         import h5py
 
         self.file = file
         with reading(file, WHAT):
+            if check:
+                _require_an_end(file)
             self._stored = h5py.File(file, "r")
             for name in ("obs", "var"):
                 if not isinstance(self._stored.get(name), h5py.Group):
@@ -73,6 +84,15 @@ class H5ad:
         with reading(self.file, WHAT):
             return pd.DataFrame({name: self._column(name) for name in names}, index=range(len(self.ids)))
 
+    def read_all(self) -> None:
+        """Reads all but the numbers of X, of which it finds the places; what is damaged is passed over."""
+        for name in self.columns:
+            with suppress(Exception):
+                self._column(name)
+        for stored in (self._x["data"], self._x["indices"], self._x["indptr"]) if self._sparse else (self._x,):
+            with suppress(Exception):
+                stored.id.get_num_chunks()
+
     def _names(self, group: str) -> list[str]:
         stored = self._stored[group]
         return [_text(name) for name in stored[_text(stored.attrs.get("_index", "_index"))][:]]
@@ -91,9 +111,26 @@ class H5ad:
         return [_plain(value) for value in values] if values.dtype.kind in "OS" else values
 
 
+def _require_an_end(file: Path) -> None:
+    """In some damaged files the HDF5 library walks in circles for ever, and cannot be interrupted."""
+    enough = SECONDS + file.stat().st_size / BYTES_PER_SECOND
+    command, setting = [sys.executable, "-m", "unbraid.data.io.h5ad_files", str(file)], {"OPENBLAS_NUM_THREADS": "1"}
+    try:
+        done = subprocess.run(command, env=os.environ | setting, capture_output=True, timeout=enough, check=False)
+    except subprocess.TimeoutExpired as error:
+        raise UserError(f"{file} is corrupt, or on a very slow disk: it was not read within {enough:.0f} s") from error
+    if done.returncode < 0:
+        raise UserError(f"{file} is corrupt: the HDF5 library crashes when it reads it")
+
+
 def _text(value: Any) -> str:
     return value.decode() if isinstance(value, bytes) else str(value)
 
 
 def _plain(value: Any) -> Any:
     return value.decode() if isinstance(value, bytes) else value
+
+
+if __name__ == "__main__":
+    with suppress(UserError):
+        H5ad(Path(sys.argv[1]), check=False).read_all()
