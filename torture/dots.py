@@ -8,7 +8,9 @@ from unbraid.data.table import Bytes, Factor, Grid, Rows, Values
 
 
 class Dots(Grid):
-    """A dot at one of some places, of some brightness, in an 8x8 image; the class is its place.
+    """A dot at one of some places, of some brightness, in an 8x8 image (beyond 8 places from the start again).
+
+    The class is its place from left to right.
 
     Args:
         x: places from left to right
@@ -34,7 +36,7 @@ class Dots(Grid):
         pictures = np.zeros((len(values), *self.shape), np.uint8)
         if not self.flat:
             x, y, light = values.T
-            pictures[np.arange(len(values)), 0, y, x] = (60 if self.dim else 120) + 60 * light
+            pictures[np.arange(len(values)), 0, y % 8, x % 8] = (60 if self.dim else 120) + 60 * light
         return pictures
 
     def partner(self, rows: Rows, rng: np.random.Generator) -> Rows:

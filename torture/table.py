@@ -1,4 +1,4 @@
-"""The table of what was survived: each script adds its rows to build/torture.json, and the page is written from it."""
+"""What was survived: each script adds its rows to survived.json; `python -m torture.table` writes them to the page."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-KEPT = ROOT / "build" / "torture.json"
+KEPT = ROOT / "torture" / "survived.json"
 PAGE = ROOT / "docs" / "reliability.md"
 BEGIN, END = "<!-- table -->", "<!-- end of table -->"
 TITLES = {  # of the scripts, in the order of the page
@@ -47,17 +47,18 @@ class Row:
 def keep(rows: list[Row], path: Path = KEPT) -> None:
     """Replaces the rows of the same name, and prints them."""
     names = {(row.script, row.what) for row in rows}
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.with_suffix(".lock").open("w") as lock:  # two scripts run side by side
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with path.open("a+") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)  # two scripts run side by side
         found = [row for row in kept(path) if (row.script, row.what) not in names] + rows
-        path.write_text(json.dumps([asdict(row) for row in found], indent=1))
+        file.truncate(0)
+        file.write(json.dumps([asdict(row) for row in found], indent=1) + "\n")
     for row in rows:
         print(f"{row.what}: {row.survived:,} of {row.count:,} survived; {row.said}; {row.seconds:.0f} s", flush=True)
 
 
 def kept(path: Path = KEPT) -> list[Row]:
-    return [Row(**row) for row in json.loads(path.read_text())] if path.exists() else []
+    text = path.read_text() if path.exists() else ""
+    return [Row(**row) for row in json.loads(text)] if text else []
 
 
 def markdown(rows: list[Row]) -> str:
@@ -117,3 +118,7 @@ def timed() -> Iterator[Watch]:
     watch, begin = Watch(), time.monotonic()
     yield watch
     watch.seconds = time.monotonic() - begin
+
+
+if __name__ == "__main__":
+    write_page(kept())

@@ -98,21 +98,30 @@ def neighbour_information(
         return 0.0
     x = np.asarray(x[rows] + 1e-10 * rng.standard_normal((len(rows), x.shape[1])), np.float64)
     labels, radius = column.values[rows], np.empty(len(rows))
+    if x.shape[1] == 1:  # neighbours in memory too
+        order = np.argsort(x[:, 0])
+        x, labels = x[order], labels[order]
     slack = 8 * np.finfo(float).eps * np.abs(x).max()  # excludes the neighbour itself despite rounding
     k = np.minimum(neighbours, counts[labels] - 1)
     for label in np.unique(labels):
         own = np.flatnonzero(labels == label)
         radius[own] = np.maximum(_neighbour_distance(x[own], int(k[own[0]])) - slack, 0)
     near = _within(x, radius)
-    terms = digamma(len(rows)) + digamma(k).mean() - digamma(counts[labels]).mean() - digamma(near).mean()
+    terms = digamma(len(rows)) + _mean_digamma(k) - _mean_digamma(counts[labels]) - _mean_digamma(near)
     return max(float(terms), 0.0)
+
+
+def _mean_digamma(values: Ints) -> float:
+    times = np.bincount(values)
+    seen = np.flatnonzero(times)
+    return float(times[seen] @ digamma(seen) / len(values))
 
 
 def _neighbour_distance(x: Floats, k: int) -> Floats:  # [n, m] -> [n]
     """Largest coordinate difference to the k-th nearest other row."""
     if x.shape[1] > 1:
         return np.asarray(cKDTree(x).query(x, k=[k + 1], p=np.inf)[0][:, 0])
-    order = np.argsort(x[:, 0])
+    order = np.argsort(x[:, 0], kind="stable")
     n, here, beyond = len(x), x[order, 0], np.full(k, np.inf)
     padded = np.concatenate([-beyond, here, beyond])
     windows = [np.maximum(here - padded[s : s + n], padded[s + k : s + k + n] - here) for s in range(k + 1)]
@@ -125,7 +134,7 @@ def _within(x: Floats, radius: Floats) -> Ints:  # [n, m], [n] -> [n]
     """How many rows, each one included, lie within the radius of each."""
     if x.shape[1] > 1:
         return np.asarray(cKDTree(x).query_ball_point(x, radius, p=np.inf, return_length=True))
-    values = np.sort(x[:, 0])
+    values = np.sort(x[:, 0], kind="stable")
     above = np.searchsorted(values, x[:, 0] + radius, side="right")
     return np.asarray(above - np.searchsorted(values, x[:, 0] - radius, side="left"))
 
