@@ -48,7 +48,7 @@ def record(found: Found) -> Record:
     if len(capacity):
         claims.append(capacity_claim(capacity, found.folders["capacity"]))
     if len(study) and len(newer):
-        shown.append(newer_methods(study, newer))
+        shown += newer_methods(study, newer)
     if len(curve):
         shown.append(over_steps(curve))
     return Record(
@@ -105,7 +105,7 @@ def _total_correlation(table: pd.DataFrame, which: str, word: str, sign: int) ->
     return (
         f"001-1 ({which})",
         f"total correlation of the {which} representation {word} with regularisation",
-        f"mean rank correlation with strength {sign * np.nanmean(found):+.2f}; the sign is right for "
+        f"mean rank correlation with strength {sign * _mean(found):+.2f}; the sign is right for "
         f"{sum(value > 0 for value in found)} of {len(found)} pairs of objective and data set (left out: "
         f"{', '.join(LEFT_OUT[which])})",
         [
@@ -164,7 +164,7 @@ def _explained(table: pd.DataFrame) -> Asked:
         "the objective explains 1-89 % of a score's variance, with strength 4-93 %; the rest is the seed",
         f"objective {min(objective):.0%}-{max(objective):.0%} (mean {np.mean(objective):.0%}), with strength "
         f"{min(setting):.0%}-{max(setting):.0%} (mean {np.mean(setting):.0%}); beyond what as many groups explain by "
-        f"chance {np.nanmedian(shares(table, 'setting')):.0%} in the median ({LUCK:.0%} for the seed is asked for)",
+        f"chance {_median(shares(table, 'setting')):.0%} in the median ({LUCK:.0%} for the seed is asked for)",
         [
             _judged(
                 "what the strength adds, beyond chance",
@@ -174,7 +174,7 @@ def _explained(table: pd.DataFrame) -> Asked:
             _judged(
                 f"what is left to the seed in the median of scores and data sets, above {LUCK:g}",
                 table,
-                lambda t: 1 - float(np.nanmedian(shares(t, "setting"))) - LUCK,
+                lambda t: 1 - _median(shares(t, "setting")) - LUCK,
             ),
         ],
     )
@@ -253,4 +253,10 @@ def _efficiency(table: pd.DataFrame) -> Asked:
 
 
 def _mean(values: list[float] | list[bool]) -> float:
-    return float(np.nanmean(values)) if len(values) else float("nan")
+    known = [value for value in values if not np.isnan(value)]
+    return float(np.mean(known)) if known else float("nan")
+
+
+def _median(values: list[float]) -> float:
+    known = [value for value in values if not np.isnan(value)]
+    return float(np.median(known)) if known else float("nan")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Sequence
 from itertools import product
 from pathlib import Path
@@ -13,6 +14,7 @@ import pytest
 from experiments.unsupervised import claims as unsupervised
 from experiments.unsupervised.figures import draw
 from experiments.unsupervised.more import capacity_claim, impossibility_claim
+from experiments.unsupervised.study import NEWER_METRICS
 from experiments.unsupervised.tables import METRICS, UNSUPERVISED, newer_methods, tables, with_errors
 from scipy.stats import spearmanr
 
@@ -47,6 +49,7 @@ def runs(*, setting: float, noise: float, trend: float = 1.0, seed: int = 0) -> 
             | quantities
             | {"downstream.mean.100": 0.4 + 0.01 * run, "downstream.mean.1000": 0.8 + 0.01 * level}
             | {"downstream.efficiency": rng.standard_normal()}
+            | {m: base + second * (i + 1) for i, m in enumerate(NEWER_METRICS)}
         )
     return pd.DataFrame(rows)
 
@@ -166,16 +169,31 @@ def test_tables_have_the_numbers_of_the_study_beside_ours() -> None:
     agreement = {row[0]: row[1:] for row in found["Rank correlation of metrics, dsprites"].rows}
     rho = spearmanr(*(table.loc[table["data"] == "dsprites", m] for m in ("mig", "dci"))).statistic
     assert agreement["mig"][2] == "1" and agreement["mig"][3].startswith(f"{rho:.2f} ± ")
+    newer = {row[0]: row[1:] for row in found["Rank correlation of newer metrics and metrics, dsprites"].rows}
+    rho = spearmanr(*(table.loc[table["data"] == "dsprites", m] for m in ("dcimig", "sap"))).statistic
+    assert newer["dcimig"][5].startswith(f"{rho:.2f} ± ")
+
+
+def test_runs_without_any_trend_show_nothing_and_warn_of_nothing() -> None:
+    table = runs(setting=1.0, noise=1.0).assign(**{"total_correlation.sampled": 1.0})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = verdicts(table, "001-1")["001-1 (sampled)"]
+    assert found.verdict == "not shown" and "correlation with strength +nan" in found.ours
 
 
 def test_newer_methods_stand_beside_the_best_setting() -> None:
     table, names = runs(setting=1.0, noise=1.0), ("beta_vae_score", "mig")
-    newer = table[table["objective"] == "beta_vae"].assign(label="new", **dict.fromkeys(METRICS, 0.5))
-    rows = newer_methods(table, newer).rows
+    newer = table[table["objective"] == "beta_vae"].assign(
+        label="new", **dict.fromkeys([*METRICS, *NEWER_METRICS], 0.5)
+    )
+    rows, by_newer = (found.rows for found in newer_methods(table, newer))
     best = table[table["data"] == "dsprites"].groupby(["objective", "strength"])[list(names)].mean().max()
     assert rows[0][:3] == ["dsprites", "the best of the study's settings", f"{best['beta_vae_score']:.2f}"]
     assert rows[0][4] == f"{best['mig']:.2f}"
     assert rows[1] == ["dsprites", "new", *["0.50 ± 0.00"] * 6] and len(rows) == 4
+    best = table[table["data"] == "shapes3d"].groupby(["objective", "strength"])["jemmig"].mean().max()
+    assert by_newer[2][:2] == rows[2][:2] and by_newer[2][2 + NEWER_METRICS.index("jemmig")] == f"{best:.2f}"
 
 
 def test_a_page_so_far_has_the_runs_of_the_plan_and_leaves_out_what_is_not_begun(tmp_path: Path) -> None:
