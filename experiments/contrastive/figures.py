@@ -22,7 +22,7 @@ CURVES = "W2 between common codes over training, L-MNIST: of means for Eq. 8, wh
 def draw(results: Results, folder: Path) -> list[tuple[str, str]]:
     """Writes the pictures of the first seed and gives captions and paths."""
     seed = results[0].seed
-    first = {(r.label, r.arguments.get("combine", "photographs")): r.path for r in results.done.where(seed=seed)}
+    first = {(r.label, r.arguments.get("combine", "photographs")): r.path for r in results.here.where(seed=seed)}
     pictures = []
     for (label, data), path in first.items():
         if label in (*LABELS, SMOOTH):

@@ -42,14 +42,14 @@ def draw(r: Results, folder: Path) -> list[tuple[str, str]]:
 
     for data in ("shapes3d", "cmnist"):
         for label in LABELS:
-            if found := runs(r.done, data, label, True):
+            if found := runs(r.here, data, label, True):
                 best = max(found, key=lambda run: run.scores["dci"]["value"] or 0.0)
                 name = f"{label.lower().replace(' ', '_')}_{data}"
                 about = f"{label}, {data}, correlated, seed {best.seed}"
                 heat = importances(best.scores["dci"])
                 keep(f"importance_{name}", f"{about}: importance of features for factors", heat)
                 look_at(best.path, name, about)
-    for flowers in r.done.where(label="flowers"):
+    for flowers in r.here.where(label="flowers"):
         look_at(flowers.path, "flowers", "photographs of flowers")
     return pictures
 

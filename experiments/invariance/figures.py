@@ -24,7 +24,7 @@ SETS = {"colored_mnist": "Colored-MNIST", "rotation_colored_mnist": "Rotation-Co
 def draw(results: Results, folder: Path) -> list[tuple[str, str]]:
     """Writes the pictures of the swap model's first seed, and gives captions and paths."""
     pictures = []
-    first = {data: results.done.where(label="Swap", data=data)[:1] for data in SETS}
+    first = {data: results.here.where(label="Swap", data=data)[:1] for data in SETS}
     for data, run in ((data, Run(result.path)) for data, found in first.items() for result in found):
         title = SETS[data]
         _swapped(run).save(folder / f"swapped_{data}.png")

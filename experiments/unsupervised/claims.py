@@ -15,7 +15,7 @@ import pandas as pd
 from unbraid.study import analyse, choosing
 from unbraid.study.claims import Claim, Record, Verdict
 from unbraid.study.collect import collect, wide
-from unbraid.study.reproduce import Found
+from unbraid.study.reproduce import Found, Results
 from unbraid.study.udr import with_udr
 from unbraid.study.verdicts import Margin, claim, paired
 
@@ -39,7 +39,8 @@ Asked = tuple[str, str, str, list[Margin]]
 
 def record(found: Found) -> Record:
     """The page; what needs a study of which no run is done is left out."""
-    study, capacity, curve, newer = (_done(found, name) for name in ("study", "capacity", "curve", "newer"))
+    study, curve, newer = (_done(found, name, found.results.done) for name in ("study", "curve", "newer"))
+    capacity = _done(found, "capacity", found.results.here)  # its claim reads codes
     claims, shown, pictures = [impossibility_claim()], [], []
     if len(study):
         study, _ = analyse.with_efficiency(with_udr(study, found.folders["study"]), ["downstream"])
@@ -62,10 +63,10 @@ def record(found: Found) -> Record:
     )
 
 
-def _done(found: Found, name: str) -> pd.DataFrame:
+def _done(found: Found, name: str, results: Results) -> pd.DataFrame:
     """The finished runs of the plan of one study; its folder may hold those of earlier plans too."""
     folder = found.folders[name]
-    names = [result.path.name for result in found.results.done if result.path.parent == folder]
+    names = [result.path.name for result in results if result.path.parent == folder]
     return wide(collect(folder, names)) if names else pd.DataFrame(columns=["seed"])
 
 

@@ -14,8 +14,9 @@ from unbraid.cli import main
 from unbraid.errors import UserError
 from unbraid.study import Evaluation, Study, local, product
 from unbraid.study.claims import Record, publish
-from unbraid.study.reproduce import QUICK_STEPS, Result, Results, _so_far, read_notes, reproduce, smaller
+from unbraid.study.reproduce import QUICK_STEPS, Result, Results, _module, _so_far, read_notes, reproduce, smaller
 from unbraid.study.run import Resources, run_jobs
+from unbraid.study.run_records import take_records, write_records
 
 STUDY = """
 from unbraid.study import Study, chain, product
@@ -104,6 +105,47 @@ def test_the_page_of_a_part_of_the_runs_says_so(
     assert told["about"] == "**So far: 2 of 4 runs are done, and verdicts may change.** What was run."
     assert [claim["verdict"] for claim in told["claims"]] == ["shown", "not shown"]
     assert sum((path / "evaluation.json").exists() for path in runs.iterdir()) == 2
+
+
+def test_records_give_the_same_page_without_any_run(
+    experiment: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(local, "run_all", run_here)
+    given: dict[str, Any] = {"resources": Resources(workers=1)}
+    page = reproduce(experiment, out=tmp_path / "a", runs=tmp_path / "runs", **given)
+    records = page.with_name(f"{experiment.name}.runs.zip")
+    monkeypatch.setattr(local, "run_all", None)
+    again = reproduce(experiment, out=tmp_path / "b", runs=tmp_path / "other", records=records, **given)
+    for name in (page.name, records.name, f"{experiment.name}.json"):
+        assert (again.parent / name).read_bytes() == (page.parent / name).read_bytes(), name
+    assert not list((tmp_path / "other").glob("*/weights.safetensors"))
+    jobs = {"": _module(experiment, "study").study.jobs(experiment)}
+    results = Results([_so_far(job, tmp_path / "other" / job.name) for job in jobs[""]])
+    assert len(results.done) == 4 and len(results.here) == 0
+    assert take_records(records, jobs, tmp_path / "other") == 0  # they are there
+
+
+def test_records_leave_a_run_to_be_done_whose_weights_are_needed(experiment: Path, tmp_path: Path) -> None:
+    jobs = _module(experiment, "study").study.jobs(experiment)
+    second = next(job for job in jobs if job.plan.start_from)
+    for job in jobs:
+        (tmp_path / "runs" / job.name).mkdir(parents=True)
+        (tmp_path / "runs" / job.name / "evaluation.json").write_text(job.name)
+    some = [tmp_path / "runs" / job.name for job in jobs if job is not second]
+    write_records(tmp_path / "x.zip", some, tmp_path / "runs")
+    assert take_records(tmp_path / "x.zip", {"": jobs}, tmp_path / "new") == 2
+    found = {path.name: (path / "evaluation.json").read_text() for path in (tmp_path / "new").iterdir()}
+    assert found == {job.name: job.name for job in jobs if job.name not in (second.name, second.plan.start_from)}
+
+
+def test_records_that_are_missing_or_damaged_are_a_sentence(
+    experiment: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["reproduce", str(experiment), "--runs", str(tmp_path / "runs"), "--recorded"]) == 1
+    assert f"no runs of {experiment.name} are recorded" in capsys.readouterr().err
+    (tmp_path / "x.zip").write_bytes(b"PK")
+    with pytest.raises(UserError, match="expected the records of an experiment's runs"):
+        take_records(tmp_path / "x.zip", {}, tmp_path / "runs")
 
 
 def test_a_warm_start_has_the_weights_of_the_other_run(experiment: Path, tmp_path: Path) -> None:

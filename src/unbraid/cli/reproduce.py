@@ -19,6 +19,11 @@ def add(commands: argparse._SubParsersAction[Parser]) -> None:
     parser.add_argument(
         "--so-far", action="store_true", help="run nothing: the page of the runs that are done, in RUNS"
     )
+    parser.add_argument(
+        "--recorded",
+        action="store_true",
+        help="take runs that are not there from the records beside the published page, and do only the others",
+    )
     parser.set_defaults(main=main)
 
 
@@ -30,10 +35,12 @@ def main(arguments: argparse.Namespace) -> int:
     folder: Path = arguments.folder
     if not folder.is_dir():
         raise UserError(f"there is no folder {folder}: a clone of unbraid has experiments/contrastive and others")
-    runs = arguments.runs or Path("runs") / (
-        f"quick-{folder.resolve().name}" if arguments.quick else folder.resolve().name
-    )
+    name = folder.resolve().name
+    runs = arguments.runs or Path("runs") / (f"quick-{name}" if arguments.quick else name)
     beside = folder.resolve().parent.parent / "docs" / "results"
+    records = beside / f"{name}.runs.zip"
+    if arguments.recorded and not records.exists():
+        raise UserError(f"no runs of {name} are recorded: there is no file {records}")
     out = arguments.out or (runs / "results" if arguments.quick or arguments.so_far else beside)
     page = reproduce(
         folder,
@@ -42,6 +49,7 @@ def main(arguments: argparse.Namespace) -> int:
         resources=Resources(workers=arguments.workers),
         quick=arguments.quick,
         so_far=arguments.so_far,
+        records=records if arguments.recorded else None,
     )
     print(f"results: {page}")
     print(f"report: {claims.report(page.with_suffix('.json'), runs / 'report.html')}")

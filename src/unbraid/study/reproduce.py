@@ -21,11 +21,13 @@ from typing import Any
 
 import numpy as np
 
+from unbraid.codes import FILE as CODES
 from unbraid.data.io.paths import data_root
 from unbraid.errors import UserError
 from unbraid.study.claims import Numbers, Record, publish
 from unbraid.study.plan import Job, Point, Study
 from unbraid.study.run import Resources, pending, run_jobs
+from unbraid.study.run_records import take_records, write_records
 from unbraid.study.store import open_store
 from unbraid.train.run import Run
 
@@ -98,6 +100,11 @@ class Results(Sequence[Result]):
         """The runs that have finished; the others have no numbers yet."""
         return Results([result for result in self if result.finished])
 
+    @property
+    def here(self) -> Results:
+        """Those that were done here, with codes and pictures, and not taken from records."""
+        return Results([result for result in self.done if (result.path / CODES).exists()])
+
     def values(self, *path: str) -> Numbers:
         """One number of each run, by a path of keys: see Result.value."""
         return np.array([result.value(*path) for result in self])
@@ -122,9 +129,16 @@ class Found:
 
 
 def reproduce(
-    folder: Path, *, out: Path, runs: Path, resources: Resources, quick: bool = False, so_far: bool = False
+    folder: Path,
+    *,
+    out: Path,
+    runs: Path,
+    resources: Resources,
+    quick: bool = False,
+    so_far: bool = False,
+    records: Path | None = None,
 ) -> Path:
-    """Does the runs of an experiment that are missing, and writes its page; gives the page's path.
+    """Does the runs of an experiment that are missing, and writes its page and their records; gives the page's path.
 
     Args:
         out: folder of the page
@@ -132,12 +146,15 @@ def reproduce(
         resources: what runs may use
         quick: the smallest size, to see that all works
         so_far: do no runs, and write the page of those that have finished
+        records: a file of records, whose runs are not done again
     """
     folder = folder.resolve()
     plan = _module(folder, "study")
     studies = _studies(plan, quick, folder)
     folders = {name: runs / name if name else runs for name in studies}
     notes = read_notes(folder / "notes.md")
+    if records is not None:
+        take_records(records, studies, runs)
     if so_far:
         found = [_so_far(job, folders[name] / job.name) for name, jobs in studies.items() for job in jobs]
         done = len(Results(found).done)
@@ -154,6 +171,7 @@ def reproduce(
     everything = Found(Results(found), folders, pictures, notes, command)
     record: Record = _module(folder, "claims").record(everything)
     publish(record, out, folder.name, commits(Results(found).done))
+    write_records(out / f"{folder.name}.runs.zip", [result.path for result in everything.results.done], runs)
     return out / f"{folder.name}.md"
 
 
