@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from unbraid.metrics.suite import score as score_arrays
     from unbraid.model import Model, load_run
     from unbraid.reports.page import report
-    from unbraid.study.power import seeds_for, seeds_needed
+    from unbraid.study.power import seeds_for, seeds_needed, seeds_to_rank
     from unbraid.study.records import load_study
     from unbraid.train.fit import fit
     from unbraid.train.load import build, load_data
@@ -61,6 +61,7 @@ __all__ = [
     "score_file",
     "seeds_for",
     "seeds_needed",
+    "seeds_to_rank",
 ]
 MODULES = {
     "data.arrays": ("from_arrays", "from_frame", "from_pairs"),
@@ -73,7 +74,7 @@ MODULES = {
     "metrics.contract": ("Score",),
     "model": ("Model", "load_run"),
     "reports.page": ("report",),
-    "study.power": ("seeds_for", "seeds_needed"),
+    "study.power": ("seeds_for", "seeds_needed", "seeds_to_rank"),
     "study.records": ("load_study",),
     "train.fit": ("fit",),
     "train.load": ("build", "load_data"),

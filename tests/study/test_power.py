@@ -8,7 +8,15 @@ import pytest
 from scipy import stats
 
 from unbraid.errors import UserError
-from unbraid.study.power import power_of, seeds_for, seeds_needed, spread_over_seeds
+from unbraid.study.power import (
+    power_of,
+    rank_right,
+    seeds_for,
+    seeds_needed,
+    seeds_to_rank,
+    spread_over_seeds,
+    spread_over_settings,
+)
 
 RNG = np.random.default_rng(0)
 
@@ -54,6 +62,51 @@ def test_the_spread_is_that_within_settings_not_between_them() -> None:
     assert spread_over_seeds(table, "mig") == pytest.approx(((0.03**2 + 0.12**2) / 2) ** 0.5, rel=0.02)
     assert seeds_needed(0.05, table, metric="mig", data="dsprites") in (8, 9, 10)
     assert seeds_needed(0.05, table, metric="mig", data="shapes3d") > 100
+
+
+def settings(between: float, over_seeds: float, seeds: int = 5, sets: int = 2, count: int = 400) -> pd.DataFrame:
+    """Data sets whose levels differ much, with settings whose means differ less."""
+    means = 10.0 * np.arange(sets)[:, None] + between * RNG.standard_normal((sets, count))
+    mig = means[..., None] + over_seeds * RNG.standard_normal((sets, count, seeds))
+    names = [f"set {i}" for i in range(sets)], [f"k = {i}" for i in range(count)], range(seeds)
+    index = pd.MultiIndex.from_product(names, names=["data", "setting", "seed"])
+    return pd.DataFrame({"mig": mig.ravel()}, index).reset_index().assign(objective="beta_vae")
+
+
+def test_the_spread_of_settings_is_that_of_their_true_means_within_a_data_set() -> None:
+    table = settings(between=0.05, over_seeds=0.1)
+    assert spread_over_settings(table, "mig") == pytest.approx(0.05, rel=0.08)  # of the means found: 0.067
+    uneven = table.drop(table.index[(table["seed"] > 0) & (table["setting"].str[-1] < "5")])
+    assert spread_over_settings(uneven, "mig") == pytest.approx(0.05, rel=0.15)
+    assert spread_over_settings(settings(between=0.0, over_seeds=0.1), "mig") < 0.02
+
+
+@pytest.mark.parametrize(("n", "over_seeds", "between"), [(1, 0.1, 0.05), (3, 0.1, 0.05), (8, 0.02, 0.1)])
+def test_so_often_are_two_settings_ranked_right(n: int, over_seeds: float, between: float) -> None:
+    true = between * RNG.standard_normal((100_000, 2))
+    found = true + over_seeds * RNG.standard_normal((100_000, n, 2)).mean(1)
+    right = np.sign(true[:, 0] - true[:, 1]) == np.sign(found[:, 0] - found[:, 1])
+    assert right.mean() == pytest.approx(rank_right(n, over_seeds, between), abs=0.005)
+
+
+@pytest.mark.parametrize("right", [0.7, 0.9])
+def test_so_many_seeds_are_the_fewest_that_rank_right(right: float) -> None:
+    table = settings(between=0.05, over_seeds=0.1)
+    spreads = spread_over_seeds(table, "mig"), spread_over_settings(table, "mig")
+    n = seeds_to_rank(table, metric="mig", right=right)
+    assert n > 1
+    assert rank_right(n, *spreads) >= right > rank_right(n - 1, *spreads)
+
+
+def test_what_cannot_be_ranked_is_said() -> None:
+    table = settings(between=0.05, over_seeds=0.1)
+    with pytest.raises(UserError, match="right must lie between 0.5"):
+        seeds_to_rank(table, metric="mig", right=0.5)
+    with pytest.raises(UserError, match="a single setting with 'mig'"):
+        seeds_to_rank(table[table["setting"] == "k = 0"], metric="mig")
+    same = table.assign(mig=table["seed"] + 0.0)
+    with pytest.raises(UserError, match="by no more than their seeds"):
+        seeds_to_rank(same, metric="mig")
 
 
 @pytest.mark.parametrize(

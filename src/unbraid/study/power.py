@@ -48,6 +48,29 @@ def seeds_needed(
 
 def spread_over_seeds(table: pd.DataFrame, metric: str, data: str | None = None, objective: str | None = None) -> float:
     """Standard deviation of a score over the seeds of one setting, pooled over settings."""
+    return float(np.sqrt(_within(_settings(table, metric, data, objective), metric)))
+
+
+def spread_over_settings(
+    table: pd.DataFrame, metric: str, data: str | None = None, objective: str | None = None
+) -> float:
+    """Standard deviation of the settings' true means of a score, within a data set and pooled over data sets.
+
+    The means that a study finds lie further apart than the true ones, since each still has the noise of its seeds. The
+    variance of that noise is subtracted (a one-way analysis of variance with random effects); 0 if nothing is left.
+    """
+    settings = _settings(table, metric, data, objective)
+    noise = _within(settings, metric) / settings["count"]
+    sets = settings.groupby([key for key in SETTING[:2] if key in settings] or (lambda _: 0), dropna=False)
+    between = [(part["mean"].var() - noise[part.index].mean(), len(part) - 1) for _, part in sets if len(part) > 1]
+    if not between:
+        raise UserError(f"this study has a single setting with '{metric}': there is nothing to compare it with")
+    variances, freedom = np.transpose(between)
+    return float(np.sqrt(max(0.0, np.average(variances, weights=freedom))))
+
+
+def _settings(table: pd.DataFrame, metric: str, data: str | None, objective: str | None) -> pd.DataFrame:
+    """Mean, variance and number of seeds with the score for each setting, and its data set."""
     if metric not in table:
         raise unknown("score of this study", metric, [c for c in table.columns if table[c].dtype.kind == "f"])
     for column, wanted in (("data", data), ("objective", objective)):
@@ -56,11 +79,54 @@ def spread_over_seeds(table: pd.DataFrame, metric: str, data: str | None = None,
                 raise unknown(f"{column} of this study", wanted, map(str, table[column].unique()))
             table = table[table[column] == wanted]
     keys = [key for key in SETTING if key in table]
-    groups = table.groupby(keys, dropna=False)[metric]
-    freedom = (groups.count() - 1).clip(lower=0)
+    found = table.groupby(keys, dropna=False)[metric].agg(["mean", "var", "count"]).reset_index()
+    return found[found["count"] > 0]
+
+
+def _within(settings: pd.DataFrame, metric: str) -> float:
+    """Variance over the seeds of one setting, pooled over settings."""
+    freedom = settings["count"] - 1
     if not freedom.sum():
         raise UserError(f"no setting of this study has two seeds with '{metric}': its spread over seeds is not known")
-    return float(np.sqrt((groups.var().fillna(0) * freedom).sum() / freedom.sum()))
+    return float((settings["var"].fillna(0) * freedom).sum() / freedom.sum())
+
+
+def seeds_to_rank(
+    table: pd.DataFrame | str | Path,
+    *,
+    metric: str,
+    data: str | None = None,
+    objective: str | None = None,
+    right: float = 0.9,
+) -> int:
+    """Seeds of each of two settings, picked at random from a study, with which the better one has the higher mean.
+
+    The settings' true means and the scores over seeds are taken as normal, with the spreads that the study found.
+
+    Args:
+        table: a study's runs, a row for each; or the name or folder of a study, as `load_study` takes it
+        metric: name of a score
+        data: name of a data set; all of the study unless given
+        objective: name of an objective; all of the study unless given
+        right: probability that the two are ranked as their true means are
+    """
+    table = table if isinstance(table, pd.DataFrame) else load_study(table)
+    if not 0.5 < right < 1:
+        raise UserError(f"right must lie between 0.5 (a coin) and 1, not {right}")
+    over_seeds = spread_over_seeds(table, metric, data, objective)
+    between = spread_over_settings(table, metric, data, objective)
+    if between == 0:
+        raise UserError(f"the settings of this study differ in '{metric}' by no more than their seeds: none is better")
+    least = (over_seeds / between * math.tan(math.pi * (right - 0.5))) ** 2  # where rank_right is `right`
+    return max(1, math.ceil(least * (1 - 1e-12)))
+
+
+def rank_right(n: int, over_seeds: float, between: float) -> float:
+    """The probability that the means over n seeds rank two settings as their true means do (Sheppard 1899).
+
+    The difference of two true means and that of the means found are jointly normal.
+    """
+    return 0.5 + math.atan2(between * math.sqrt(n), over_seeds) / math.pi
 
 
 def seeds_for(
