@@ -100,7 +100,7 @@ def test_so_many_seeds_are_the_fewest_that_rank_right(right: float) -> None:
 
 def test_what_cannot_be_ranked_is_said() -> None:
     table = settings(between=0.05, over_seeds=0.1)
-    with pytest.raises(UserError, match="right must lie between 0.5"):
+    with pytest.raises(UserError, match=r"right must lie between 0.5"):
         seeds_to_rank(table, metric="mig", right=0.5)
     with pytest.raises(UserError, match="a single setting with 'mig'"):
         seeds_to_rank(table[table["setting"] == "k = 0"], metric="mig")
