@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,12 +18,14 @@ from unbraid.data.table import Table
 from unbraid.encode import encode_rows, images
 from unbraid.methods.contract import Method
 from unbraid.metrics.group_accuracy import group_accuracy
+from unbraid.metrics.probe_table import probe_table
 from unbraid.train.run import Run
 
-SHIFT_ROWS = 3000
+SHIFT_ROWS = 6000
 SHADES = (0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.89, 0.95, 1.0)
 OUTSIDE = np.array([(230, 120, 0), (0, 0, 90), (90, 60, 30)], np.float32)  # orange, navy, brown: between no two grounds
 REFIT_ROWS = 6000
+DRAWN = 200
 Pair = dict[str, float | None]  # the worst is unknown where every group has few rows
 
 
@@ -71,9 +74,13 @@ def _on(table: ColoredMNIST, colours: NDArray[np.float32]) -> ColoredMNIST:
     return other
 
 
+def _some(table: Table, count: int) -> NDArray[np.int64]:
+    return np.random.default_rng(0).choice(len(table), min(count, len(table)), replace=False)
+
+
 @torch.no_grad()
 def _accuracy(method: Method[Any], table: Table, count: int) -> Pair:
-    rows = np.random.default_rng(0).choice(len(table), count, replace=False)
+    rows = _some(table, count)
     logits = method.classify(images(method, table, rows))
     assert logits is not None
     values = table.values(rows)
@@ -85,15 +92,19 @@ def _groups(predicted: NDArray[Any], classes: NDArray[Any], groups: NDArray[Any]
     return {"average": score.value, "worst": score.parts["worst"]}
 
 
-def refitted(run: Run, method: Method[Any], data: Table, codes: Codes) -> Pair:
-    """Average and worst accuracy of a linear classifier that is trained to convergence on the frozen codes."""
-    rows = np.random.default_rng(0).choice(len(data), REFIT_ROWS, replace=False)
+def refitted(run: Run, method: Method[Any], data: Table, codes: Codes) -> dict[str, Any]:
+    """Average and worst accuracy of a linear classifier that is trained to convergence on the frozen codes.
+
+    Of digits that are turned at each test angle too.
+    """
+    rows = _some(data, REFIT_ROWS)
     train = encode_rows(method, data, rows)
     block, label = method.class_block, train.factor(train.label)
     model = LogisticRegression(C=100, max_iter=2000).fit(_directions(train, block), label)
     predicted = model.predict(_directions(codes, block))
     groups = np.ravel_multi_index([codes.factor(name) for name in codes.groups], [1000] * len(codes.groups))
-    return _groups(predicted, codes.factor(codes.label), groups)
+    found: dict[str, Any] = {**_groups(predicted, codes.factor(codes.label), groups)}
+    return found | (by_angle(run, method, data, replace(codes, predicted=predicted)) if "angle" in codes.groups else {})
 
 
 def _directions(codes: Codes, block: str) -> NDArray[np.float64]:
@@ -101,10 +112,27 @@ def _directions(codes: Codes, block: str) -> NDArray[np.float64]:
     return np.asarray(z / np.maximum(np.linalg.norm(z, axis=1, keepdims=True), 1e-12))
 
 
+def probed(run: Run, method: Method[Any], data: RotationColoredMNIST, codes: Codes) -> dict[str, Any]:
+    """What p and n tell of each factor of test digits at the angles of training, by linear probes of sampled codes."""
+    if set(codes.blocks) != {"p", "n"} or codes.blocks["p"].scale is None:
+        return {}
+    assert isinstance(data.test, RotationColoredMNIST)
+    test, (angles, _, colours) = data.test, data.choices
+    table = test.using(test.digits, test.labels, (angles, test.choices[1], colours))
+    rng = np.random.default_rng(0)
+    own = encode_rows(method, table, _some(table, REFIT_ROWS))
+    drawn = {name: block.sampled(rng) for name, block in own.blocks.items()}
+    score = probe_table(
+        drawn, own.factors, rng, pair=("p", "n"), names=own.factor_names, standardise=False, resamplings=0, jobs=1
+    )
+    return {name: score.parts[name] for name in ("accuracy", "chance")}
+
+
 @torch.no_grad()
 def drawn(run: Run, method: Method[Any], data: Table, codes: Codes) -> dict[str, float]:
     """Mean change of a drawn pixel, of 255, where a block of the code is that of another image."""
-    blocks = method.encode(images(method, data.test or data, np.arange(0, 2000, 10)))
+    table = data.test or data
+    blocks = method.encode(images(method, table, _some(table, DRAWN)))
     if set(blocks) != {"p", "n"}:
         return {}
     plain, found = method.decode(blocks), {}

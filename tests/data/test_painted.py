@@ -179,6 +179,16 @@ def test_settings_can_be_chosen_without_the_test_digits() -> None:
     assert (table.test.values(np.arange(0, len(table.test), 10))[:, 0] == labels[first:]).all()
 
 
+@pytest.mark.parametrize("kind", [ColoredMNIST, RotationColoredMNIST])
+def test_unseen_grounds_can_be_tried_without_the_test_digits(kind: type[ColoredMNIST | RotationColoredMNIST]) -> None:
+    images, labels, _, _ = digits.load()
+    first, table, usual = len(images) * 5 // 6, kind(shade=0.9, tuning=True), kind(shade=0.9)
+    assert table.test is not None and usual.test is not None
+    assert np.array_equal(np.concatenate([table.digits, table.test.digits]), usual.digits)
+    assert np.array_equal(table.test.labels, labels[first:])
+    assert all(map(np.array_equal, table.test.choices, usual.test.choices))
+
+
 def test_too_small_a_picture_is_refused() -> None:
     with pytest.raises(UserError, match="size of colored_mnist must be 28 or more, not 20"):
         ColoredMNIST(size=20)

@@ -17,8 +17,8 @@ import numpy as np
 import pytest
 import torch
 from experiments.invariance.claims import claims
-from experiments.invariance.measures import OUTSIDE, SHADES, by_angle, over_shades, refitted
-from experiments.invariance.study import study
+from experiments.invariance.measures import OUTSIDE, SHADES, by_angle, drawn, over_shades, probed, refitted
+from experiments.invariance.study import PILOT, SHADE, TUNED, TUNED_ON, pilot, study
 from experiments.invariance.tables import (
     ANGLES,
     BASELINES,
@@ -35,13 +35,16 @@ from experiments.invariance.tables import (
     TURNED,
     WEAK,
     tables,
+    tuning_table,
 )
 
 from unbraid.codes import Codes
 from unbraid.data.compose.palette import DIGITS, GROUNDS
 from unbraid.data.sets.colored_mnist import ColoredMNIST
-from unbraid.encode import encode
+from unbraid.data.sets.rotation_colored_mnist import RotationColoredMNIST
+from unbraid.encode import encode, images
 from unbraid.methods.cnn import CNN
+from unbraid.methods.swap_vae import SwapVAE
 from unbraid.study.claims import Claim
 from unbraid.study.plan import Job
 from unbraid.study.reproduce import Result, Results, read_notes, reproduce
@@ -76,7 +79,8 @@ def of_digits(job: Job, holds: bool, jitter: float) -> Numbers:
         "by_angle": steep,
         "shifts": dict.fromkeys(("neither", "angle", "ground", "both"), pair),
         "over_shades": {f"{name}": pair for name in ("seen", *SHADES)},
-        "refitted": pair,
+        "refitted": pair | dict.fromkeys(ANGLES, pair),
+        "probed": {"accuracy": deepcopy(blocks), "chance": {**chance, "angle": 0.2}},
         "drawn": {"p": 3.0, "n": 9.0},
     }
 
@@ -91,7 +95,7 @@ def of_rooms(job: Job) -> bool:
     return job.plan.data == SHAPES and not job.label.endswith(", shape")
 
 
-MEASURES = ("by_angle", "shifts", "over_shades", "refitted", "drawn")
+MEASURES = ("by_angle", "shifts", "over_shades", "refitted", "probed", "drawn")
 
 
 @cache
@@ -192,17 +196,17 @@ def angle_and_scheme_edges() -> Iterator[tuple[str, list[Change], Change, int]]:
         steep = [at("Swap", f"{sign}65", "average", 0.9)]
         yield "002-4", steep, at("Swap", f"{sign}75", "average", 0.9 - gain / 4), 1
     yield "002-5", [worst("Swap", 0.9)], worst(JOINT, 0.9 - 0.172 / 4), 1
-    yield "002-5", [worst(JOINT, 0.7)], worst("CE only", 0.71), 1
+    yield "002-5", [worst(JOINT, 0.7)], worst("CE only", 0.7 + 0.224 / 4), 1
     turned = [at("Swap", "+65", "worst", 0.8)]
     yield "002-5", turned, at(JOINT, "+65", "worst", 0.8 - 0.145 / 4), 1
-    yield "002-5", [*turned, at(JOINT, "+65", "worst", 0.75)], at("CE only", "+65", "worst", 0.76), 1
+    yield "002-5", [*turned, at(JOINT, "+65", "worst", 0.75)], at("CE only", "+65", "worst", 0.75 + 0.17 / 4), 1
 
 
 def shape_edges() -> Iterator[tuple[str, list[Change], Change, int]]:
     for name, gain in (("mig", 0.204), ("dci", 0.138)):
         ups = [metric("Swap, no warm-up", name, 0.4), metric("Swap", name, 0.5)]
         yield "002-6", ups, metric("Swap, amount only", name, 0.5 - gain / 4), 1
-        yield "002-6", ups, metric("Swap, amount only", name, 0.37), -1
+        yield "002-6", ups, metric("Swap, amount only", name, 0.4 - gain / 4), -1
     for weak in WEAK:
         least = [metric(m, "mig", 0.5 if m == weak else 0.9) for m in WEAK]
         for free in FREE:
@@ -218,8 +222,10 @@ def shape_class_edges() -> Iterator[tuple[str, list[Change], Change, int]]:
 
 
 def block_edges() -> Iterator[tuple[str, list[Change], Change, int]]:
-    by_chance = {"angle": 0.25, "background": 0.34, "colour": 0.17}
-    for data, factor in ((TURNED, "angle"), *product((TURNED, COLORED), ("background", "colour"))):
+    for block, sign, edge in (("p", 1, 0.2 + 0.10), ("n", -1, 0.2 + 0.25)):
+        yield "002-11", [], ("Swap", TURNED, f"probed/accuracy/{block}/angle", edge), sign
+    by_chance = {"background": 0.34, "colour": 0.17}
+    for data, factor in product((TURNED, COLORED), ("background", "colour")):
         yield "002-11", [], probe(data, "p", factor, by_chance[factor] + 0.10), 1
         yield "002-11", [], probe(data, "n", factor, by_chance[factor] + 0.25), -1
     for data in (TURNED, COLORED):
@@ -281,12 +287,12 @@ def test_accuracies_on_other_grounds_are_those_of_images_painted_so(
     codes = encode(method, data, points=2000)
     found = over_shades(UNUSED, method, data, codes)
     assert set(found) == {"seen", "outside", *(f"{shade:g}" for shade in SHADES)}
-    rows = np.random.default_rng(0).choice(len(data.test), 3000, replace=False)
+    rows = np.random.default_rng(0).choice(len(data.test), len(data.test), replace=False)  # fewer than 6,000
     values = data.test.values(rows)
     digits = data.test.images(rows).astype(float)
     ground, stroke = data.grounds[values[:, 1]], DIGITS[values[:, 2]]
     channel = np.abs(stroke - ground).argmax(1)
-    at = np.arange(3000)
+    at = np.arange(len(rows))
     cover = (digits[at, channel] - ground[at, channel, None, None]) / (stroke - ground)[at, channel, None, None]
     for name, colours in (("1", GROUNDS[[1, 0, 0]] + GROUNDS[[2, 1, 2]]), ("outside", OUTSIDE)):
         below = colours[values[:, 1] - 3][:, :, None, None]
@@ -315,19 +321,85 @@ def test_a_refitted_classifier_learns_from_training_rows_and_is_tested_on_others
     assert refitted(UNUSED, method, data, wrong)["average"] == pytest.approx(0.1, abs=0.04)
 
 
+@pytest.fixture
+def swap_on_turned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[SwapVAE, RotationColoredMNIST]:
+    monkeypatch.setenv("UNBRAID_DATA", str(tmp_path))
+    with warnings.catch_warnings(action="ignore"):
+        data = RotationColoredMNIST(shade=0.89)
+    return SwapVAE(data.spec, width=4, predictive=3, nuisance=4).eval(), data
+
+
+def test_angles_are_probed_where_training_had_them(swap_on_turned: tuple[SwapVAE, RotationColoredMNIST]) -> None:
+    method, data = swap_on_turned
+    codes = encode(method, data, points=300)
+    found = probed(UNUSED, method, data, codes)
+    assert 0.2 <= found["chance"]["angle"] < 0.24  # five angles; the test has four
+    assert found["chance"]["background"] == pytest.approx(1 / 3, abs=0.03)
+    assert {block: set(each) for block, each in found["accuracy"].items()} == {b: set(codes.factor_names) for b in "pn"}
+    assert probed(UNUSED, method, data, replace(codes, blocks={"z": codes.blocks["p"]})) == {}
+
+
+def test_a_block_of_another_image_changes_what_is_drawn_as_far_as_the_decoder_uses_it(
+    swap_on_turned: tuple[SwapVAE, RotationColoredMNIST], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    method, data = swap_on_turned
+    seen: list[Any] = []
+
+    def noted(method: Any, table: Any, rows: Any) -> Any:
+        seen.append(rows)
+        return images(method, table, rows)
+
+    monkeypatch.setattr("experiments.invariance.measures.images", noted)
+    monkeypatch.setattr(method, "decode", lambda blocks: blocks["n"].mean(1)[:, None])
+    found = drawn(UNUSED, method, data, UNUSED)
+    assert found["p"] == 0 and found["n"] > 0
+    (rows,) = seen
+    painted = data.test and len(data.test) // len(data.test.digits)
+    assert len(set(rows)) == 200 and np.mean(np.diff(rows // painted) == 0) < 0.02  # the next row is another digit
+
+
 def test_the_plan_has_every_model_of_every_table_often_enough() -> None:
-    count = Counter((job.label, job.plan.data) for job in plan() if job.plan.seed < 100)
+    count = Counter((job.label, job.plan.data) for job in plan())
     labels = {*BASELINES, *(label for label, _, _ in SCHEMES.values()), *FORMS}
-    for data, deciding in ((COLORED, labels), (TURNED, {"Baseline", *(label for label, _, _ in SCHEMES.values())})):
-        found = {m: n for (m, d), n in count.items() if d == data and "over steps" not in m}
-        assert found == {m: 8 if m in deciding else 5 for m in labels}
-    rooms = {m: n for (m, d), n in count.items() if d == SHAPES and "over steps" not in m}
+    colored, turned, rooms = ({m: n for (m, d), n in count.items() if d == data} for data in (COLORED, TURNED, SHAPES))
+    assert colored == {m: 16 if m in PAPER_1 else 8 for m in labels}
+    assert turned == {m: 5 if m in FORMS[:2] else 8 for m in labels}
     assert rooms == dict.fromkeys(PAPER_3, 5) | {f"{m}, shape": 8 for m in PAPER_1_SHAPES}
+
+
+def test_the_pilot_chooses_on_seeds_and_digits_of_its_own() -> None:
+    jobs = pilot.jobs(FOLDER)
+    assert {job.plan.seed for job in jobs}.isdisjoint({job.plan.seed for job in plan()})
+    assert {job.label for job in jobs}.isdisjoint({job.label for job in plan()})
+    tried = [job for job in jobs if job.label.removesuffix(PILOT) in (*TUNED, "Baseline") and job.label.endswith(PILOT)]
+    assert {job.arguments["tuning"] for job in tried} == {True}
+    for label, (name, _) in TUNED.items():
+        values = Counter(job.arguments[name] for job in tried if job.label == label + PILOT)
+        assert len(values) == 3 and len(set(values.values())) == 1, label
+    assert set(TUNED_ON) <= {f"{shade:g}" for shade in SHADES} and SHADE in SHADES
+    assert f"{SHADE:g}" not in TUNED_ON
+
+
+def test_the_table_of_weights_has_the_mean_over_shades_of_each_value() -> None:
+    def result(job: Job) -> Result:
+        own, at = TUNED.get(job.label.removesuffix(PILOT), ("lr",))[0], job.plan.seed - 100
+        shades = {f"{s:g}": {"worst": s / 10 + job.arguments[own] / 1e5 + 0.01 * at} for s in SHADES}
+        args = (job.label, job.plan.data, job.plan.seed, job.plan.steps, job.arguments)
+        return Result(*args, {}, {"over_shades": shades}, 1.0, Path())
+
+    rows = {row[0]: row[1:] for row in tuning_table(Results(list(map(result, pilot.jobs(FOLDER))))).rows}
+    middle = sum(map(float, TUNED_ON)) / 30
+    assert rows["UAI"][0] == "predict"
+    assert rows["UAI"][1].startswith(
+        f"10: {middle + 0.0101:.3f} ({middle + 0.0001:.3f} to {middle + 0.0201:.3f}); 100: "
+    )
+    assert rows["Swap"][1].count(";") == 2 and "2.35e+03: " in rows["Swap"][1]
+    assert rows["Baseline"][1].startswith("0.8: 0.100 (0.080 to 0.120); ")
 
 
 def test_every_method_of_a_table_has_the_same_steps() -> None:
     for data in (COLORED, TURNED):
-        steps = {job.label: job.plan.steps for job in plan() if job.plan.data == data and "over" not in job.label}
+        steps = {job.label: job.plan.steps for job in plan() if job.plan.data == data}
         assert set(steps.values()) - {steps["UAI"]} == {3000} and steps["UAI"] == 4 * 3000  # one of four is the model's
     assert {job.plan.decay for job in plan()} == {0.3}
 
@@ -366,7 +438,10 @@ def of_the_paper(seed: int, *, turned: bool = False) -> Results:
             "leakage": {"value": 0.0, "parts": {"chance": chance}},
             "leakage_sampled": {"value": 0.0, "parts": {"accuracy": blocks}},
         }
-        measures = {"by_angle": {a: {"average": v[0] + e, "worst": v[1] + f} for a, v, e, f in at}}
+        measures = {
+            "by_angle": {a: {"average": v[0] + e, "worst": v[1] + f} for a, v, e, f in at},
+            "probed": {"accuracy": blocks, "chance": chance | {"angle": 0.2}},
+        }
         own = (job.label, job.plan.data, job.plan.seed, job.plan.steps, job.arguments)
         found.append(Result(*own, scores, measures, 1.0, Path()))
     return Results(found)
@@ -388,7 +463,7 @@ def test_a_tiny_plan_goes_from_data_to_page_and_is_not_repeated(
 ) -> None:
     """In the smallest size, with fewer steps."""
     runs = [{**run, "steps": 3, "evaluation": replace(run["evaluation"], points=300)} for run in study.runs]
-    tiny = replace(study, runs=[run for run in runs if run["seed"] == 11 and "over steps" not in run["label"]])
+    tiny = replace(study, runs=[run for run in runs if run["seed"] == 11])
     monkeypatch.syspath_prepend(str(FOLDER.parent))
     monkeypatch.setattr("invariance.study.quick", tiny, raising=False)
     out = tmp_path / "results"

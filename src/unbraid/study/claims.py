@@ -138,7 +138,7 @@ def _details(claim: Claim) -> list[str]:
         f"Interval {_interval(claim)}{what}; seeds: {claim.seeds}." if _interval(claim) else f"Seeds: {claim.seeds}.",
     ]
     told += ["", f"{claim.count[:1].upper()}{claim.count[1:]}."] if claim.count else []
-    told += ["", f"By the rule before results were seen: {claim.before}."] if claim.before else []
+    told += ["", f"By the rule before: {claim.before}."] if claim.before else []
     return told + (["", claim.note.strip()] if claim.note else [])
 
 

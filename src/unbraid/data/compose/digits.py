@@ -16,10 +16,19 @@ from unbraid.data.table import Bytes
 Digits = tuple[Bytes, NDArray[np.int64], Bytes, NDArray[np.int64]]
 
 
-def load() -> Digits:
-    """Training images [n, 28, 28] and labels [n], test images and labels."""
+def load(tuning: bool = False) -> Digits:
+    """Training images [n, 28, 28] and labels [n], test images and labels.
+
+    Args:
+        tuning: the last sixth of the training digits take the place of the test digits
+    """
     folder = source_of(MNIST.name, "")
-    return _mnist(folder) if folder.is_dir() else _from_sklearn(folder)
+    found = _mnist(folder) if folder.is_dir() else _from_sklearn(folder)
+    if not tuning:
+        return found
+    images, labels, *_ = found
+    first = len(images) * 5 // 6
+    return images[:first], labels[:first], images[first:], labels[first:]
 
 
 def pool() -> tuple[Bytes, NDArray[np.int64]]:

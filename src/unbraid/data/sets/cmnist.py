@@ -46,10 +46,7 @@ class CMNIST(PaintedDigits):
         tuning: bool = False,
     ) -> None:
         self.shape = (3, size, size)
-        images, self.labels, more, their_labels = digits.load()
-        if tuning:
-            images, more = np.split(images, [len(images) * 5 // 6])
-            self.labels, their_labels = np.split(self.labels, [len(images)])
+        images, self.labels, more, their_labels = digits.load(tuning)
         self.digits, self.choices = centred(images, size), (np.arange(10),)
         self.test = self.using(centred(more, size), their_labels, self.choices)
         if correlated:

@@ -25,6 +25,8 @@ class ColoredMNIST(PaintedDigits):
     Args:
         size: height and width of the images in pixels, at least 28
         shade: brightness of the test grounds, which are the sums of two training grounds times this; 0: a fixed choice
+        tuning: the last sixth of the training digits are those of the `test`, so that settings are chosen without a
+            look at the test digits
     """
 
     name = "colored_mnist"
@@ -34,10 +36,10 @@ class ColoredMNIST(PaintedDigits):
     nuisances = ("background", "colour")
     groups = ("background",)
 
-    def __init__(self, *, size: Annotated[int, AtLeast(28)] = 28, shade: Weight = 0.0) -> None:
+    def __init__(self, *, size: Annotated[int, AtLeast(28)] = 28, shade: Weight = 0.0, tuning: bool = False) -> None:
         self.grounds = grounds(shade)
         self.shape = (3, size, size)
-        images, self.labels, more, their_labels = digits.load()
+        images, self.labels, more, their_labels = digits.load(tuning)
         self.digits, self.choices = centred(images, size), (np.arange(3), np.arange(6))
         self.test = self.using(centred(more, size), their_labels, (np.arange(3, 6), np.arange(6)))
 
