@@ -183,7 +183,7 @@ def test_settings_can_be_chosen_without_the_test_digits() -> None:
 def test_unseen_grounds_can_be_tried_without_the_test_digits(kind: type[ColoredMNIST | RotationColoredMNIST]) -> None:
     images, labels, _, _ = digits.load()
     first, table, usual = len(images) * 5 // 6, kind(shade=0.9, tuning=True), kind(shade=0.9)
-    assert table.test is not None and usual.test is not None
+    assert isinstance(table.test, PaintedDigits) and isinstance(usual.test, PaintedDigits)
     assert np.array_equal(np.concatenate([table.digits, table.test.digits]), usual.digits)
     assert np.array_equal(table.test.labels, labels[first:])
     assert all(map(np.array_equal, table.test.choices, usual.test.choices))
