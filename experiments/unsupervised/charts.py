@@ -18,8 +18,12 @@ ACROSS = 3  # charts in a row
 Matrix = NDArray[np.float64]
 
 
-def trends(means: pd.DataFrame) -> Any:
-    """Rows of data, objective, strength, which, mean, low and high: a chart for each data set and each of `which`."""
+def trends(means: pd.DataFrame, floor: float) -> Any:
+    """Rows of data, objective, strength, which, mean, low and high: a chart for each data set and each of `which`.
+
+    Args:
+        floor: what is estimated of independent codes
+    """
     data, kinds = sorted(means["data"].unique()), list(means["which"].unique())
     figure = new_figure(9, 3.2 * len(data) + 0.4)
     lines: dict[str, Any] = {}
@@ -34,13 +38,17 @@ def trends(means: pd.DataFrame) -> Any:
                 (line,) = axis.plot(places, middle, marker="o", markersize=4, label=objective)
                 lines.setdefault(str(objective), line)
                 line.set_color(lines[str(objective)].get_color())
-                axis.fill_between(places, low, high, color=line.get_color(), alpha=0.15, linewidth=0)
+                axis.fill_between(
+                    places, np.maximum(low, floor / 10), high, color=line.get_color(), alpha=0.15, linewidth=0
+                )
             most = max((len(each) for _, each in part.groupby("objective")), default=1)
             axis.set_xticks(range(1, most + 1))
             axis.set_xlabel("strength: its place in the objective's grid", fontsize=8)
             axis.set_title(f"{name}: {which}", fontsize=9, loc="left")
             axis.set_ylabel("nats", fontsize=8)
-            axis.set_yscale("symlog", linthresh=0.1)
+            axis.set_yscale("log")
+            axis.set_ylim(bottom=floor / 10)
+            axis.axhline(floor, color=INK, linewidth=0.8, linestyle="--")
     figure.legend(list(lines.values()), list(lines), loc="outside lower center", ncols=3, fontsize=8)
     return figure
 

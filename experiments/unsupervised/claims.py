@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -15,7 +16,8 @@ import pandas as pd
 from unbraid.study import analyse, choosing
 from unbraid.study.claims import Claim, Record, Verdict
 from unbraid.study.collect import collect, wide
-from unbraid.study.reproduce import Found, Results
+from unbraid.study.records import FOLDER, load_study
+from unbraid.study.reproduce import Found
 from unbraid.study.udr import with_udr
 from unbraid.study.verdicts import Margin, claim, paired
 
@@ -39,15 +41,14 @@ Asked = tuple[str, str, str, list[Margin]]
 
 def record(found: Found) -> Record:
     """The page; what needs a study of which no run is done is left out."""
-    study, curve, newer = (_done(found, name, found.results.done) for name in ("study", "curve", "newer"))
-    capacity = _done(found, "capacity", found.results.here)  # its claim reads codes
+    study, capacity, curve, newer = (_done(found, name) for name in ("study", "capacity", "curve", "newer"))
     claims, shown, pictures = [impossibility_claim()], [], []
     if len(study):
-        study, _ = analyse.with_efficiency(with_udr(study, found.folders["study"]), ["downstream"])
+        study, sizes = analyse.with_efficiency(_with_udr(study, found.folders["study"]), ["downstream"])
         claims = [*study_claims(study, found.notes), *claims]
-        shown, pictures = tables(study), draw(study, found.pictures)
+        shown, pictures = tables(study), draw(study, found.pictures, sizes["downstream"])
     if len(capacity):
-        claims.append(capacity_claim(capacity, found.folders["capacity"]))
+        claims.append(capacity_claim(capacity))
     if len(study) and len(newer):
         shown += newer_methods(study, newer)
     if len(curve):
@@ -63,11 +64,20 @@ def record(found: Found) -> Record:
     )
 
 
-def _done(found: Found, name: str, results: Results) -> pd.DataFrame:
+def _done(found: Found, name: str) -> pd.DataFrame:
     """The finished runs of the plan of one study; its folder may hold those of earlier plans too."""
     folder = found.folders[name]
-    names = [result.path.name for result in results if result.path.parent == folder]
+    names = [result.path.name for result in found.results.done if result.path.parent == folder]
     return wide(collect(folder, names)) if names else pd.DataFrame(columns=["seed"])
+
+
+def _with_udr(table: pd.DataFrame, folder: Path) -> pd.DataFrame:
+    """UDR needs the codes of runs; those of recorded runs stand in the table that comes with the package."""
+    table = with_udr(table, folder)
+    if table["udr"].isna().any() and (FOLDER / "unsupervised.parquet").exists():
+        known = load_study("unsupervised").set_index("run")["udr"]
+        table["udr"] = table["udr"].fillna(table["run"].map(known))
+    return table
 
 
 def study_claims(table: pd.DataFrame, notes: Mapping[str, str], wanted: Collection[str] = ()) -> list[Claim]:

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import torch
 from scipy.stats import kstest
 
-from unbraid.codes import read_codes
 from unbraid.maths.entangle import entangle
 from unbraid.metrics.mig import mig
 from unbraid.study.claims import Claim
-from unbraid.train.run import Run
 
 POSITION, OTHERS = ("posX", "posY"), ("shape", "scale", "orientation")
 
@@ -40,17 +36,11 @@ def impossibility_claim() -> Claim:
     )
 
 
-def capacity_claim(table: pd.DataFrame, runs: Path) -> Claim:
+def capacity_claim(table: pd.DataFrame) -> Claim:
     """001-9: while the capacity grows, the position is encoded before the other factors."""
-    table = table.sort_values("steps")
     lead: dict[int, list[float]] = {}
-    for _, run in table.iterrows():
-        codes = read_codes(Run(runs / run["run"]))
-        block = codes.blocks["z"]
-        assert block.kl is not None
-        known = mig(block.codes, codes.factors, np.random.default_rng(0))
-        matrix = np.array(known.parts["mutual_information"]) * (block.kl > 0.1)[:, None]  # [d, k]
-        nats = dict(zip(codes.factor_names, matrix.max(0), strict=True))
+    for _, run in table.sort_values("steps").iterrows():
+        nats = {name: float(run[f"nats.{name}"]) for name in (*POSITION, *OTHERS)}
         lead.setdefault(int(run["steps"]), []).append(
             float(np.mean([nats[n] for n in POSITION]) - max(nats[n] for n in OTHERS))
         )

@@ -21,6 +21,7 @@ from unbraid.study import Study, chain, product
 from unbraid.study.plan import Point
 
 STEPS, DECAY, SEEDS = 5000, 0.3, range(10, 15)
+POINTS, LATENTS = 3000, 10  # rows that are scored; the methods' default
 CURVE = (2500, STEPS, 10_000, 20_000)
 SMALL: Point = {"size": 32, "width": 16, "lr": 1e-3, "batch": 64}
 
@@ -62,7 +63,7 @@ runs = product(
     decay=DECAY,
     **SMALL,
 )
-study = Study(runs=runs, metrics=metrics, points=3000)
+study = Study(runs=runs, metrics=metrics, points=POINTS)
 capacity = Study(
     runs=product(
         method="annealed_vae",
@@ -75,7 +76,8 @@ capacity = Study(
         **SMALL,
     ),
     metrics=["mig"],
-    points=3000,
+    points=POINTS,
+    measures=["measures.py:nats"],
 )
 middle = [point for point in objectives(STEPS)[2::4] if point["method"] in ("beta_vae", "factor_vae", "beta_tcvae")]
 curve = Study(
@@ -86,7 +88,7 @@ curve = Study(
         )
     ),
     metrics={name: metrics[name] for name in ("factor_vae_score", "mig", "dci")},
-    points=3000,
+    points=POINTS,
 )
 since: list[Point] = chain(
     product(label="Ada-GVAE", method="ada_gvae"),
@@ -104,7 +106,7 @@ newer = Study(
         **SMALL,
     ),
     metrics=metrics,
-    points=3000,
+    points=POINTS,
 )
 studies = {"study": study, "capacity": capacity, "curve": curve, "newer": newer}
 
@@ -141,6 +143,7 @@ quick = {
         ),
         metrics=["mig"],
         points=300,
+        measures=["measures.py:nats"],
     ),
     "curve": Study(
         runs=product(method="beta_vae", data="dsprites", size=16, width=4, batch=16, steps=[10, 20], seed=100),

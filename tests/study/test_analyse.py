@@ -278,3 +278,28 @@ def test_efficiency_is_the_accuracy_of_few_labels_over_that_of_many() -> None:
     found, sizes = analyse.with_efficiency(table.drop(columns="d.mean.1000"), ["d"])
     assert sizes == {"d": (10, 100)}
     assert found["d.efficiency"].item() == pytest.approx(1 / 3)
+
+
+def test_the_error_of_a_mean_is_students() -> None:
+    """What the jackknife finds for a mean is the standard error of the seeds' own values."""
+    table = pd.DataFrame({"seed": np.repeat(range(5), 3), "x": np.random.default_rng(0).standard_normal(15)})
+    own = table.groupby("seed")["x"].mean()
+    found, error = analyse.jackknife(table, lambda t: pd.DataFrame({"mean": {"x": t["x"].mean()}}))
+    assert found["mean"]["x"] == pytest.approx(own.mean(), abs=1e-12)
+    assert error["mean"]["x"] == pytest.approx(2.7764451 * own.std() / 5**0.5, rel=1e-6)
+
+
+def test_the_jackknife_corrects_the_bias_of_a_variance_and_covers_it() -> None:
+    """Of five seeds the plug-in variance is a fifth too low; the jackknife's is not."""
+    rng, found, covered = np.random.default_rng(0), [], 0
+    for _ in range(400):
+        table = pd.DataFrame({"seed": range(5), "x": rng.standard_normal(5)})
+        value, error = analyse.jackknife(table, lambda t: pd.DataFrame([[t["x"].var(ddof=0)]]))
+        found.append(float(value.iloc[0, 0]))
+        covered += abs(found[-1] - 1) < float(error.iloc[0, 0])
+    assert np.mean(found) == pytest.approx(1, abs=0.08)
+    assert covered > 0.75 * 400
+    value, error = analyse.jackknife(
+        pd.DataFrame({"seed": [1, 1], "x": [2.0, 4.0]}), lambda t: t[["x"]].mean().to_frame()
+    )
+    assert value.iloc[0, 0] == 3 and np.isnan(error.iloc[0, 0])

@@ -18,6 +18,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from scipy.stats import rankdata
+from scipy.stats import t as student
 
 LEVEL = 0.95
 REPLICATES = 1000
@@ -110,6 +111,22 @@ def pseudo_values(table: pd.DataFrame, value: Callable[[pd.DataFrame], float]) -
         return np.full(len(seeds), np.nan)
     without = np.array([value(table[table["seed"] != seed]) for seed in seeds])
     return len(seeds) * whole - (len(seeds) - 1) * without
+
+
+def jackknife(table: pd.DataFrame, values: Callable[[pd.DataFrame], pd.DataFrame]) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """A frame of numbers of the table corrected for bias, and the half widths of their 95 % intervals over seeds.
+
+    Both are of the pseudo-values (see there), the second by Student's t. With five seeds such an interval covers what
+    it should; one by bootstrap is too narrow.
+    """
+    seeds, whole = np.unique(table["seed"]), values(table)
+    if len(seeds) < 2:
+        return whole, whole.map(lambda _: float("nan"))
+    without = np.stack([values(table[table["seed"] != seed]).reindex_like(whole).to_numpy(float) for seed in seeds])
+    each = len(seeds) * whole.to_numpy(float) - (len(seeds) - 1) * without
+    error = student.ppf((1 + LEVEL) / 2, len(seeds) - 1) * each.std(0, ddof=1) / len(seeds) ** 0.5
+    mean, error = (pd.DataFrame(found, whole.index, whole.columns) for found in (each.mean(0), error))
+    return mean, error
 
 
 def averages(
