@@ -1,44 +1,52 @@
-"""Writes the table of runs that comes with the package.
+"""Writes the tables of runs that come with the package.
 
-python -m docs.make_study_table RUNS [NAME]        (the folder of a study's runs; NAME is 'unsupervised' unless given)
+python -m docs.make_study_table [RUNS]        (the folder that `unbraid reproduce experiments/unsupervised` fills)
 
-Seeds of which a run is missing are left out, and columns that are empty or the same path for all.
+Of the plan's runs those are taken whose seed has all of them; columns that are empty are left out.
 """
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pandas as pd
+from experiments.unsupervised.study import studies
 
 from unbraid.study.analyse import with_efficiency
 from unbraid.study.collect import collect, wide
+from unbraid.study.plan import Job
 from unbraid.study.records import FOLDER
 from unbraid.study.udr import with_udr
 from unbraid.train.run import write
 
+NAMES = {"study": "unsupervised", "newer": "unsupervised_newer"}
 SETTING = ["data", "condition", "objective", "setting"]
 
 
-def complete_seeds(table: pd.DataFrame) -> pd.DataFrame:
-    """Without the seeds that have fewer runs than others."""
-    runs = table.groupby("seed").size()
-    return table[table["seed"].isin(runs.index[runs == runs.max()])]
+def complete(jobs: Sequence[Job], folder: Path) -> list[str]:
+    """The names of the runs of those seeds of which all runs are done."""
+    lacking = {job.plan.seed for job in jobs if not (folder / job.name / "evaluation.json").exists()}
+    return [job.name for job in jobs if job.plan.seed not in lacking]
 
 
-def table_of(runs: Path) -> pd.DataFrame:
-    table = with_udr(complete_seeds(wide(collect(runs))), runs)
-    table, _ = with_efficiency(table, ["downstream"])
+def table_of(runs: Path, names: Sequence[str]) -> pd.DataFrame:
+    table, _ = with_efficiency(with_udr(wide(collect(runs, names)), runs), ["downstream"])
     return table.dropna(axis="columns", how="all").sort_values([*SETTING, "seed"]).reset_index(drop=True)
 
 
 def main() -> None:
-    runs, name = Path(sys.argv[1]), (sys.argv[2:] or ["unsupervised"])[0]
-    table, path = table_of(runs), FOLDER / f"{name}.parquet"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write(path, table.to_parquet(index=False))
-    print(f"{len(table)} runs of {table['seed'].nunique()} seeds, {path.stat().st_size / 1e6:.1f} MB: {path}")
+    root = Path((sys.argv[1:] or ["runs/unsupervised"])[0])
+    for study, name in NAMES.items():
+        names = complete(studies[study].jobs(), root / study)
+        if not names:
+            print(f"no seed of {study} is complete in {root}")
+            continue
+        table, path = table_of(root / study, names), FOLDER / f"{name}.parquet"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write(path, table.to_parquet(index=False))
+        print(f"{len(table)} runs of {table['seed'].nunique()} seeds, {path.stat().st_size / 1e6:.1f} MB: {path}")
 
 
 if __name__ == "__main__":

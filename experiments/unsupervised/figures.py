@@ -28,7 +28,7 @@ def draw(table: pd.DataFrame, folder: Path, labels: tuple[int, int]) -> list[tup
     tasks = {data: analyse.agreement(part, METRICS, downstream_columns(table)) for data, part in parts.items()}
     pictures = {
         "total_correlation": (
-            "Figure 1: total correlation of the sampled and of the mean representation; bands are intervals over seeds; "
+            "Figure 1: total correlation of the sampled and of the mean representation; bands: intervals over seeds; "
             "below the dashed line lies noise (the study leaves annealed_vae out)",
             charts.trends(total_correlations(table), FLOOR),
         ),

@@ -93,9 +93,9 @@ def test_so_often_are_two_settings_ranked_right(n: int, over_seeds: float, betwe
 def test_so_many_seeds_are_the_fewest_that_rank_right(right: float) -> None:
     table = settings(between=0.05, over_seeds=0.1)
     spreads = spread_over_seeds(table, "mig"), spread_over_settings(table, "mig")
-    n = seeds_to_rank(table, metric="mig", right=right)
-    assert n > 1
-    assert rank_right(n, *spreads) >= right > rank_right(n - 1, *spreads)
+    n, low, high = seeds_to_rank(table, metric="mig", right=right)
+    assert 1 < low <= n <= high < 2 * n
+    assert rank_right(int(n), *spreads) >= right > rank_right(int(n) - 1, *spreads)
 
 
 def test_what_cannot_be_ranked_is_said() -> None:
@@ -104,9 +104,15 @@ def test_what_cannot_be_ranked_is_said() -> None:
         seeds_to_rank(table, metric="mig", right=0.5)
     with pytest.raises(UserError, match="a single setting with 'mig'"):
         seeds_to_rank(table[table["setting"] == "k = 0"], metric="mig")
-    same = table.assign(mig=table["seed"] + 0.0)
-    with pytest.raises(UserError, match="by no more than their seeds"):
-        seeds_to_rank(same, metric="mig")
+    same = seeds_to_rank(table.assign(mig=table["seed"] + 0.0), metric="mig")
+    assert same == (np.inf, np.inf, np.inf) and str(same) == "inf (inf to inf)"
+
+
+def test_the_interval_of_seeds_that_rank_holds_the_right_number_as_often_as_it_says() -> None:
+    right = (0.1 / 0.05 * np.tan(0.4 * np.pi)) ** 2  # 37.9
+    found = [seeds_to_rank(settings(0.05, 0.1, count=12), metric="mig", level=0.8) for _ in range(300)]
+    assert np.mean([low <= np.ceil(right) <= high for _, low, high in found]) == pytest.approx(0.8, abs=0.06)
+    assert np.mean([high < right for _, _, high in found]) == pytest.approx(0.1, abs=0.05)
 
 
 @pytest.mark.parametrize(

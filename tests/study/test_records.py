@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from docs.make_study_table import complete_seeds
+from docs.make_study_table import complete
 
 import unbraid
 from unbraid.errors import UserError
-from unbraid.study import records
+from unbraid.study import Study, product, records
 
 
 def test_a_table_that_comes_along_is_found_by_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -27,10 +27,15 @@ def test_a_table_that_comes_along_is_found_by_its_name(tmp_path: Path, monkeypat
         unbraid.load_study("large")
 
 
-def test_seeds_that_lack_a_run_are_left_out_of_the_table_that_comes_along() -> None:
-    runs = [{"setting": setting, "seed": seed} for setting in "abc" for seed in range(3)]
-    del runs[4]
-    assert complete_seeds(pd.DataFrame(runs))["seed"].tolist() == [0, 2] * 3
+def test_seeds_that_lack_a_run_are_left_out_of_the_table_that_comes_along(tmp_path: Path) -> None:
+    jobs = Study(runs=product(method="vae", data="dsprites", width=[4, 8], seed=range(3)), metrics=["mig"]).jobs()
+    for job in jobs:
+        (tmp_path / job.name).mkdir()
+        if (job.plan.seed, job.arguments["width"]) != (1, 8):
+            (tmp_path / job.name / "evaluation.json").write_text("{}")
+    (tmp_path / "stray").mkdir()
+    (tmp_path / "stray" / "evaluation.json").write_text("{}")
+    assert complete(jobs, tmp_path) == [job.name for job in jobs if job.plan.seed != 1]
 
 
 @pytest.mark.parametrize("path", sorted(records.FOLDER.glob("*.parquet")), ids=lambda path: path.stem)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -60,13 +60,17 @@ def spread_over_settings(
     variance of that noise is subtracted (a one-way analysis of variance with random effects); 0 if nothing is left.
     """
     settings = _settings(table, metric, data, objective)
-    noise = _within(settings, metric) / settings["count"]
-    sets = settings.groupby([key for key in SETTING[:2] if key in settings] or (lambda _: 0), dropna=False)
-    between = [(part["mean"].var() - noise[part.index].mean(), len(part) - 1) for _, part in sets if len(part) > 1]
-    if not between:
+    found, _ = _between(settings, metric)
+    return math.sqrt(max(0.0, found - _within(settings, metric) * float((1 / settings["count"]).mean())))
+
+
+def _between(settings: pd.DataFrame, metric: str) -> tuple[float, int]:
+    """Variance of the means found of the settings of a data set, pooled over data sets, and its degrees of freedom."""
+    sets = settings.groupby([key for key in SETTING[:2] if key in settings] or (lambda _: 0), dropna=False)["mean"]
+    freedom = sets.count() - 1
+    if not freedom.sum():
         raise UserError(f"this study has a single setting with '{metric}': there is nothing to compare it with")
-    variances, freedom = np.transpose(between)
-    return float(np.sqrt(max(0.0, np.average(variances, weights=freedom))))
+    return float((sets.var().fillna(0) * freedom).sum() / freedom.sum()), int(freedom.sum())
 
 
 def _settings(table: pd.DataFrame, metric: str, data: str | None, objective: str | None) -> pd.DataFrame:
@@ -91,6 +95,17 @@ def _within(settings: pd.DataFrame, metric: str) -> float:
     return float((settings["var"].fillna(0) * freedom).sum() / freedom.sum())
 
 
+class Seeds(NamedTuple):
+    """A number of seeds, with its interval; infinite if no number is enough."""
+
+    needed: float
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        return f"{self.needed:.0f} ({self.low:.0f} to {self.high:.0f})"
+
+
 def seeds_to_rank(
     table: pd.DataFrame | str | Path,
     *,
@@ -98,10 +113,13 @@ def seeds_to_rank(
     data: str | None = None,
     objective: str | None = None,
     right: float = 0.9,
-) -> int:
+    level: float = 0.95,
+) -> Seeds:
     """Seeds of each of two settings, picked at random from a study, with which the better one has the higher mean.
 
-    The settings' true means and the scores over seeds are taken as normal, with the spreads that the study found.
+    The settings' true means and the scores over seeds are taken as normal, with the spreads that the study found. The
+    interval is that of the ratio of the two variances by the F distribution: exact for normal scores and as many seeds
+    in each setting.
 
     Args:
         table: a study's runs, a row for each; or the name or folder of a study, as `load_study` takes it
@@ -109,16 +127,20 @@ def seeds_to_rank(
         data: name of a data set; all of the study unless given
         objective: name of an objective; all of the study unless given
         right: probability that the two are ranked as their true means are
+        level: of the interval
     """
     table = table if isinstance(table, pd.DataFrame) else load_study(table)
-    if not 0.5 < right < 1:
-        raise UserError(f"right must lie between 0.5 (a coin) and 1, not {right}")
-    over_seeds = spread_over_seeds(table, metric, data, objective)
-    between = spread_over_settings(table, metric, data, objective)
-    if between == 0:
-        raise UserError(f"the settings of this study differ in '{metric}' by no more than their seeds: none is better")
-    least = (over_seeds / between * math.tan(math.pi * (right - 0.5))) ** 2  # where rank_right is `right`
-    return max(1, math.ceil(least * (1 - 1e-12)))
+    if not (0.5 < right < 1 and 0 < level < 1):
+        raise UserError(f"right must lie between 0.5 (a coin) and 1, level between 0 and 1, not {right} and {level}")
+    settings = _settings(table, metric, data, objective)
+    (between, freedom), noise = _between(settings, metric), _within(settings, metric)
+    n = len(settings) / float((1 / settings["count"]).sum())  # seeds of a setting
+    quantiles = stats.f.ppf([(1 + level) / 2, (1 - level) / 2], freedom, (settings["count"] - 1).sum())
+    chance = math.tan(math.pi * (right - 0.5)) ** 2  # n (true variance between / noise) at which rank_right is `right`
+    needed, high, low = (
+        chance * n / (ratio - 1) if ratio > 1 else math.inf for ratio in n * between / noise / np.array([1, *quantiles])
+    )
+    return Seeds(*(max(1.0, float(np.ceil(value * (1 - 1e-12)))) for value in (needed, low, high)))
 
 
 def rank_right(n: int, over_seeds: float, between: float) -> float:
