@@ -107,13 +107,14 @@ class SubInfoMax(Method[Views]):
         units = F.normalize(z.flatten(1), dim=-1).view_as(z) if self.whole else F.normalize(z, dim=-1)
         contrasted = [units.flatten(1)] if self.whole else units.unbind(1)
         infomax = torch.stack([supcon_of_units(part, y, self.temperature) for part in contrasted]).sum()
-        (gradient,) = torch.autograd.grad(len(z) * infomax, units, create_graph=True)
-        one, other = F.normalize(z, dim=-1).transpose(0, 1).chunk(2, 1)  # [k, b, d], the two views
-        within = [infomin(view, self.temperature, literal=self.literal) for view in (one, other)]
-        r_min = torch.stack(within).mean()
-        r_ortho, r_hess = orthogonality(one, other), hessian(gradient, per_sample=self.per_sample)
-        r_permuted = orthogonality(one, other, torch.randperm(z.shape[2], device=z.device))
         a, b, c, d = self.weights
+        (gradient,) = torch.autograd.grad(len(z) * infomax, units, create_graph=d > 0, retain_graph=True)
+        both = F.normalize(z, dim=-1).transpose(0, 1)  # [k, 2 b, d]
+        views = [(both if weight else both.detach()).chunk(2, 1) for weight in (a, b, c)]  # without a weight: logged
+        r_min = torch.stack([infomin(view, self.temperature, literal=self.literal) for view in views[0]]).mean()
+        r_ortho = orthogonality(*views[1])
+        r_permuted = orthogonality(*views[2], torch.randperm(z.shape[2], device=z.device))
+        r_hess = hessian(gradient, per_sample=self.per_sample)
         grown = schedule.linear(max(0, step - self.warm_up), 0.0, 1.0, self.warm_up)
         loss = infomax + grown * (a * r_min + b * r_ortho + c * r_permuted + d * r_hess)
         terms = {"orthogonality": r_ortho, "permuted_orthogonality": r_permuted, "hessian": r_hess}
