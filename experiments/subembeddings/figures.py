@@ -11,7 +11,7 @@ from unbraid.train import history
 from .scores import TASKS, Scores, known
 from .study import MAIN_SEEDS
 
-STRENGTHS = ("control", "InfoMin 0.001", "InfoMin 0.1")
+STRENGTHS = ("control", "InfoMin 0.001", "InfoMin 0.1", "InfoMin 0.1 at once")
 SHOWN = ("control", "one head", "InfoMin 0.1", "Ortho 0.1", "P-Ortho 0.1", "Hess 0.1", "Ortho + Hess 0.1")
 
 

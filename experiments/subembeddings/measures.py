@@ -29,10 +29,11 @@ from unbraid.problems.slices import compare_slices, slices_of
 from unbraid.train import history
 from unbraid.train.run import Run
 
-PROBE_ROWS = 2  # rows that probes learn from, for each that they are tested on
+PROBE_ROWS = 1  # rows that probes learn from, for each that they are tested on
 LATE = 200  # steps at the end over which logged terms are averaged
 EPOCHS, BATCH, RATE, MOMENTUM = 50, 256, 0.1, 0.9  # of the usual evaluation; the rate falls as a cosine to 0
 RESAMPLINGS = 200
+SHUFFLES = 50
 Floats = NDArray[np.floating[Any]]
 Labels = NDArray[np.integer[Any]]
 
@@ -120,7 +121,25 @@ def fresh(data: Product, count: int, rng: np.random.Generator) -> Product:
     return other
 
 
+def signs(run: Run, method: Method[Any], data: Product, codes: Codes) -> dict[str, float]:
+    """Mean cosine of z0 and z1 of test rows, with its sign, and mean |cosine| with the coordinates of z0 shuffled."""
+    means = codes.means()
+    if "z0" not in means:
+        return {}
+    one, other = (z / np.maximum(np.linalg.norm(z, axis=1, keepdims=True), 1e-12) for z in (means["z0"], means["z1"]))
+    rng = np.random.default_rng(0)
+    shuffled = [np.abs((one[:, rng.permutation(one.shape[1])] * other).sum(1)).mean() for _ in range(SHUFFLES)]
+    return {"cosine": float((one * other).sum(1).mean()), "shuffled": float(np.mean(shuffled))}
+
+
 def late(run: Run, method: Method[Any], data: Product, codes: Codes) -> dict[str, float]:
     """The loss and its terms, averaged over the last steps."""
-    rows = [row for row in history.read(run.path / "history.csv") if row["step"] > run.plan.steps - LATE]
-    return {name: float(np.mean([row[name] for row in rows])) for name in rows[0] if name != "step"}
+    rows = history.read(run.path / "history.csv")
+    last = [row for row in rows if row["step"] > run.plan.steps - LATE]
+    found = {name: float(np.mean([row[name] for row in last])) for name in last[0] if name != "step"}
+    few = max(1, len(rows) // 4)
+    ends = {
+        f"loss, {name} quarter": np.mean([row["loss"] for row in part])
+        for name, part in (("first", rows[:few]), ("last", rows[-few:]))
+    }
+    return found | {name: float(value) for name, value in ends.items()}

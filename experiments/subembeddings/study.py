@@ -16,15 +16,15 @@ needs = ("mnist", "cifar10|cifar10-images.zip")
 
 STEPS, BATCH, WIDTH, DECAY, BRIGHTNESS = 3000, 128, 16, 0.3, 0.45
 WAIT = 4  # a regulariser has weight 0 for the first quarter of the steps and grows over the second
-SEEDS, MAIN_SEEDS, MORE_SEEDS = range(11, 16), range(11, 19), range(11, 21)
-CEILING_ROWS, CEILING_STEPS = 10_000, 7800  # about 100 epochs
-CURVE, CEILING_CURVE = (750, 1500, 6000), (1950, 3900, 15_600)
-RESNET_STEPS, RESNET_BATCH, RESNET_ROWS = 200, 32, 500
-TEST_ROWS = 5000
+SEEDS, MAIN_SEEDS, MORE_SEEDS, RESERVED = range(11, 16), range(11, 19), range(11, 21), 100
+CEILING_ROWS, CEILING_STEPS = 10_000, 7800  # 200 epochs, since a step shows 2 x 128 rows
+CURVE = (750, 1500, 6000)
+RESNET_STEPS, RESNET_BATCH, RESNET_ROWS = 200, 8, 500
+TEST_ROWS = 10_000
 
 VIEWS: Point = {"least_crop": 0.85, "flip": True, "colour": 0.2}
 OF_PLACES: Point = {**VIEWS, "flip": False}  # mirrored, a digit is at another of the eight locations
-DATA: Point = {"data": "mnist_stl10", "backgrounds": "cifar10", "brightness": BRIGHTNESS, "decay": DECAY}
+DATA: Point = {"data": "mnist_stl10", "backgrounds": "cifar10", "brightness": BRIGHTNESS, "draw": 1}  # the pilot: 0
 ONE_STRENGTH = ("infomin", "orthogonality", "permuted_orthogonality", "hessian")
 NAMES = dict(zip(ONE_STRENGTH, ("InfoMin", "Ortho", "P-Ortho", "Hess"), strict=True))
 CEILING = "supervised"
@@ -65,7 +65,9 @@ def large(point: Point) -> Point:
 
 
 def evaluation(points: int) -> Evaluation:
-    return Evaluation(metrics=[], points=points, measures=["measures.py:probes", "measures.py:late"])
+    return Evaluation(
+        metrics=[], points=points, measures=["measures.py:probes", "measures.py:late", "measures.py:signs"]
+    )
 
 
 small = chain(
@@ -76,18 +78,38 @@ small = chain(
     on("dc-bc", [ceiling], SEEDS),
     on("dc-dl", [ceiling], SEEDS),
     on("dc-bc", [both], SEEDS),
+    on("dc-dl", [both], SEEDS),
     on("bc-dl", [control, permuted, hess], SEEDS[:1]),
     on("dc-bc", at_once, SEEDS[:1]),
-    on("dc-dl", at_once[:1], SEEDS[:1]),
+    on("dc-dl", at_once, SEEDS[:1]),
     on("dc-bc", chain(*(over_steps(point, CURVE) for point in (control, hess))), SEEDS[:1]),
-    on("dc-bc", over_steps(ceiling, CEILING_CURVE), SEEDS[:1]),
 )
 resnets = on("dc-bc", [large(control), large(hess)], SEEDS[:1])
 runs = chain(
-    product(small, [DATA], size=32, batch=BATCH, width=WIDTH, evaluation=evaluation(TEST_ROWS)),
-    product(resnets, [DATA], size=64, batch=RESNET_BATCH, width=64, evaluation=evaluation(RESNET_ROWS)),
+    product(small, [DATA], size=32, batch=BATCH, width=WIDTH, evaluation=evaluation(TEST_ROWS), decay=DECAY),
+    product(resnets, [DATA], size=64, batch=RESNET_BATCH, width=64, evaluation=evaluation(RESNET_ROWS), decay=DECAY),
 )
 study = Study(runs=runs)
+
+FASTER: Point = {"lr": 2e-3, "decay": 0.7}
+tried = chain(  # the length and rate of training; what waits; the ceiling. Digits and photographs of their own (draw 0)
+    on(
+        "dc-bc", product([control], [{"decay": DECAY}, {**FASTER, "width": WIDTH}, {**FASTER, "width": 24}]), [RESERVED]
+    ),
+    on("dc-bc", product(at_once, [FASTER]), [RESERVED]),
+    on("dc-dl", product([control, at_once[0], at_once[1]], [FASTER]), [RESERVED]),
+    product(
+        product(label=CEILING, method="sub_supervised", steps=CEILING_STEPS, seed=RESERVED, decay=DECAY),
+        variant=["dc-bc", "dc-dl"],
+        train_rows=[CEILING_ROWS, 2 * CEILING_ROWS],
+    ),
+)
+pilot = Study(  # unbraid study experiments/subembeddings/study.py:pilot
+    runs=[
+        {**DATA, "draw": 0, "size": 32, "batch": BATCH, "width": WIDTH, "evaluation": evaluation(TEST_ROWS), **run}
+        for run in tried
+    ]
+)
 
 
 def tiny(points: list[Point]) -> list[Point]:

@@ -11,7 +11,7 @@ import numpy as np
 from unbraid.study.claims import Numbers, Table
 from unbraid.study.reproduce import Result, Results
 
-from .scores import PROBES, TASKS, Scores, counted, known, mean, variance
+from .scores import LEAST_GAP, PROBES, TASKS, Scores, counted, known, mean, variance
 from .study import AT_ONCE, OVER_STEPS, RESNET
 
 SHORT = {"digit": "DC", "background": "BC", "location": "DL"}
@@ -62,7 +62,8 @@ OTHERS = (
 SHARED = ("control", "one head", "InfoMin 0.1", "Ortho 0.1", "P-Ortho 0.1", "Hess 0.1", "Ortho + Hess 0.1")
 PROBED = (
     ("dc-bc", "supervised", R), ("dc-dl", "supervised", R), ("dc-bc", "control", ("r", *Z)),
-    ("dc-bc", "P-Ortho 0.1", Z), ("dc-bc", "Hess 0.1", Z), ("dc-dl", "Hess 0.1", Z),
+    *(("dc-bc", f"{name} 0.1", Z) for name in ("InfoMin", "Ortho", "P-Ortho", "Hess")), ("dc-bc", "one head", Z),
+    *(("dc-dl", f"{name} 0.1", Z) for name in ("InfoMin", "Ortho", "P-Ortho", "Hess")), ("dc-dl", "one head", Z),
 )  # fmt: skip
 NOTE = (
     "Accuracy in per cent of the usual linear evaluation on the encoder's own rows, mean over seeds; the paper's "
@@ -71,7 +72,7 @@ NOTE = (
 
 
 def tables(r: Results) -> list[Table]:
-    s, at_once = Scores(r), f"InfoMin 0.1{AT_ONCE}"
+    s, at_once = Scores(r), [f"{name} 0.1{AT_ONCE}" for name in ("InfoMin", "Ortho", "P-Ortho", "Hess")]
     return [
         accuracies("Table 1: supervised ceiling", s, "dc-bc", ["supervised"], R),
         accuracies("Table 2: InfoMin", s, "dc-bc", MINS, R + Z),
@@ -79,10 +80,12 @@ def tables(r: Results) -> list[Table]:
         accuracies("Table 4: supervised ceiling, digit and location", s, "dc-dl", ["supervised"], R),
         accuracies("Table 5: InfoMin, digit and location", s, "dc-dl", MINS, R + Z),
         accuracies("Table 6: orthogonality and Hessian, digit and location", s, "dc-dl", ORTHO, Z),
-        solutions(s),
+        solutions(Scores(r, PROBES[2])),
         *(reruns(number, s, label) for number, label in ((8, "P-Ortho 0.1"), (9, "Hess 0.1"))),
         accuracies("Controls, and regularisers that do not wait", s, "dc-bc", OTHERS, R + Z),
-        accuracies("Controls, digit and location", s, "dc-dl", ("control", "one head", at_once), R + Z),
+        accuracies(
+            "Controls, digit and location", s, "dc-dl", ("control", "one head", "Ortho + Hess 0.1", *at_once), R + Z
+        ),
         accuracies("Background and location", s, "bc-dl", ("control", "P-Ortho 0.1", "Hess 0.1"), R + Z),
         by_probe(r),
         shares(s),
@@ -112,21 +115,24 @@ def accuracies(title: str, s: Scores, variant: str, labels: Sequence[str], block
 def solutions(s: Scores) -> Table:
     """Which degenerate solutions the slices of z are, by the check of problems/slices.py."""
     rows: list[list[Any]] = [
-        ["DC-DL", "Ortho 0.1, the paper", "random", None, None, "11.7 / 12.6", "11.7 / 12.6", "11.7 / 12.6"],
-        ["DC-DL", "Ortho 0.1, the paper", "task difficulty", None, None, "76.7 / 99.8", "42.0 / 99.7", "32.1 / 99.7"],
+        ["DC-DL", "Ortho 0.1, the paper", "random", *[None] * 4, "11.7 / 12.6", "11.7 / 12.6", "11.7 / 12.6"],
+        ["DC-DL", "Ortho 0.1, the paper", "task difficulty", *[None] * 4, "76.7 / 99.8", "42.0 / 99.7", "32.1 / 99.7"],
     ]
     for variant, label, own in _with_z(s.results):
         copies = [run.measures.get("probes", {}).get("copies", {}).get("z", {}) for run in own]
         named = Counter(found.get("solution") or "none" for found in copies)
         text = ", ".join(f"{name} {count}" for name, count in named.items())
         numbers = [float(own.values("probes", "copies", "z", key).mean()) for key in ("r2", "cosine")]
+        numbers += [float(own.values("signs", key).mean()) for key in ("cosine", "shuffled")]
         told = [" / ".join(mean(s.accuracy(label, block, task, variant)) for task in TASKS[variant]) for block in Z]
         rows.append([variant.upper(), label, text, *numbers, *told])
     note = (
         "By converged probes. Random: no slice tells any task; random slice: one does not; rotated copy: orthogonal "
-        "slices that predict each other; repeated task: a task that every slice tells as well as z."
+        "slices that predict each other; repeated task: a task that every slice tells as well as z. A cosine of -1 is "
+        "z1 = -z0. Shuffled: after random permutations of the coordinates of z0."
     )
-    columns = ["data", "loss", "solutions", "R2 between slices", "|cosine|", *(f"{block}, both tasks" for block in Z)]
+    cosines = ["|cosine|", "cosine", "|cosine|, shuffled"]
+    columns = ["data", "loss", "solutions", "R2 between slices", *cosines, *(f"{block}, both tasks" for block in Z)]
     return Table("Table 7: degenerate solutions of z", columns, rows, note)
 
 
@@ -150,7 +156,7 @@ def reruns(number: int, s: Scores, label: str) -> Table:
         for k, task in enumerate(tasks)
     )
     share = {"P-Ortho 0.1": "1 of 5", "Hess 0.1": "4 of 5"}[label]
-    note += f". Diagonal: {' of '.join(map(str, counted(s.diagonal(label))))} ({share}; halves that are equal: 1 of 2)."
+    note += f". Diagonal: {' of '.join(map(str, counted(s.diagonal(label))))} ({share}; a gap of {LEAST_GAP} in both tasks)."
     return Table(f"Table {number}: re-runs of {label}", columns, rows, note)
 
 
@@ -196,12 +202,12 @@ def losses(s: Scores) -> Table:
 def over_steps(s: Scores) -> Table:
     """The accuracies that decide, over the length of training, for one seed."""
     rows: list[list[Any]] = []
-    for label, blocks in (("control", Z), ("Hess 0.1", Z), ("supervised", R)):
+    for label, blocks in (("control", ("r", *Z)), ("Hess 0.1", ("r", *Z))):
         longer = s.results.where(label=label + OVER_STEPS)
         alike = [run for run in s.results.where(label=label, variant="dc-bc") if run.seed in {r.seed for r in longer}]
         own = sorted((*longer, *alike), key=lambda run: run.steps)
         rows += [[label, f"{run.steps:,}", *(_told(run, block) for block in blocks)] for run in own]
-    columns = ["loss", "steps", "z or r", "first half", "second half"]
+    columns = ["loss", "steps", "r", *Z]
     return Table("Over the length of training", columns, rows, "One seed; digit / background.")
 
 
@@ -210,12 +216,11 @@ def large(s: Scores) -> Table:
     rows: list[list[Any]] = []
     for label in (f"{RESNET}control", f"{RESNET}Hess 0.1"):
         for run in s.results.where(label=label):
-            terms = [run.value("late", name) for name in ("infomax", "hessian")]
+            terms = [run.value("late", f"loss, {end} quarter") for end in ("first", "last")]
             rows.append([label, run.steps, run.arguments["batch"], run.seconds, *terms, _told(run, "z")])
-    columns = ["run", "steps", "pairs", "seconds of one core", "infomax", "hessian", "z: digit / background"]
-    note = (
-        "That it trains, and what it costs: the paper has more than 55,000 steps. Loss terms over the last 200 steps."
-    )
+    ends = ["loss, the first quarter", "the last"]
+    columns = ["run", "steps", "pairs", "seconds of one core", *ends, "z: digit / background"]
+    note = "That it trains, and what it costs: the paper has more than 55,000 steps."
     return Table("ResNet-34 at 64x64", columns, rows, note)
 
 

@@ -111,9 +111,10 @@ class SubInfoMax(Method[Views]):
         (gradient,) = torch.autograd.grad(len(z) * infomax, units, create_graph=d > 0, retain_graph=True)
         both = F.normalize(z, dim=-1).transpose(0, 1)  # [k, 2 b, d]
         views = [(both if weight else both.detach()).chunk(2, 1) for weight in (a, b, c)]  # without a weight: logged
-        r_min = torch.stack([infomin(view, self.temperature, literal=self.literal) for view in views[0]]).mean()
-        r_ortho = orthogonality(*views[1])
-        r_permuted = orthogonality(*views[2], torch.randperm(z.shape[2], device=z.device))
+        within, (one, other), (here, there) = views
+        r_min = torch.stack([infomin(view, self.temperature, literal=self.literal) for view in within]).mean()
+        r_ortho = orthogonality(one, other)
+        r_permuted = orthogonality(here, there, torch.randperm(z.shape[2], device=z.device))
         r_hess = hessian(gradient, per_sample=self.per_sample)
         grown = schedule.linear(max(0, step - self.warm_up), 0.0, 1.0, self.warm_up)
         loss = infomax + grown * (a * r_min + b * r_ortho + c * r_permuted + d * r_hess)
