@@ -156,7 +156,7 @@ def reruns(number: int, s: Scores, label: str) -> Table:
         for k, task in enumerate(tasks)
     )
     share = {"P-Ortho 0.1": "1 of 5", "Hess 0.1": "4 of 5"}[label]
-    note += f". Diagonal: {' of '.join(map(str, counted(s.diagonal(label))))} ({share}; a gap of {LEAST_GAP} in both tasks)."
+    note += f". Diagonal: {' of '.join(map(str, counted(s.diagonal(label))))} ({share}), of {LEAST_GAP} points."
     return Table(f"Table {number}: re-runs of {label}", columns, rows, note)
 
 

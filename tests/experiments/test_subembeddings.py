@@ -170,9 +170,7 @@ def test_the_diagonals_of_the_papers_reruns_pass() -> None:
 
 def test_a_small_gap_is_no_diagonal() -> None:
     for gap, count in ((0.4, 0), (0.6, 10)):
-        found = differing(
-            {"Hess 0.1": 10, "P-Ortho 0.1": 0}, {"Hess 0.1": np.full(10, gap), "P-Ortho 0.1": SAME["Hess 0.1"]}
-        )
+        found = differing({"Hess 0.1": 10, "P-Ortho 0.1": 0}, {**SAME, "Hess 0.1": np.full(10, gap)})
         assert Scores(found).diagonal("Hess 0.1")[:10].sum() == count
 
 
