@@ -2,9 +2,9 @@
 
 python -m docs.make_study_table [RUNS]        (the folder that `unbraid reproduce experiments/unsupervised` fills)
 
-Of the plan's runs those are taken whose seed has all of them; columns that are empty are left out. Two tutorials need the
-table and wait for it in experiments/unsupervised/pages: move them to docs/tutorials, name them in mkdocs.yml and in the
-README there, and run `make tutorials`.
+Of the plan's runs those are taken whose seed has all of them; columns that are empty are left out. Two tutorials need
+the table and wait for it in experiments/unsupervised/pages: move them to docs/tutorials, name them in mkdocs.yml and in
+the README there, and run `make tutorials`.
 """
 
 from __future__ import annotations
