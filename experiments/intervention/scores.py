@@ -16,6 +16,7 @@ SETS = {"dsprites": "dSprites", "shapes3d": "3D Shapes"}
 METRICS = ("dci", "sap", "irs")
 OURS = "intervention"
 FACTOR_VAES = ("FactorVAE 10", "FactorVAE 40")
+RIVAL = "FactorVAE 10"  # whose numbers the paper quotes
 SIGMA = {False: INDEPENDENT, True: CORRELATED}
 
 
@@ -89,3 +90,48 @@ def apart_by_sap(run: Result, least: float = 0.1) -> bool:
     """Whether two factors are told best by different features, each better by `least` than the other does."""
     parts = run.scores["sap"]["parts"]
     return len(set(parts.get("best_latent", ()))) == 2 and bool(min(parts["per_factor"]) >= least)
+
+
+def apart_by_exchange(run: Result, least: float = 0.2) -> bool:
+    """Whether each factor follows one feature of its own."""
+    return run.value("exchange") > least
+
+
+def share_above(cells: Sequence[Numbers], draws: int) -> tuple[float, Numbers]:
+    """The share of cells whose mean over seeds is above zero, ties a half; and the same for seeds drawn anew.
+
+    Each cell has the seeds that it has. Cells with as many are drawn together, for they share runs.
+
+    Args:
+        cells: a number for each seed, which should be above zero
+        draws: resamplings of the seeds
+    """
+    if min(map(len, cells), default=0) < 2 or not all(np.isfinite(cell).all() for cell in cells):
+        return float("nan"), np.zeros(0)
+    drawn = np.random.default_rng(0).random((draws, max(map(len, cells))))
+    again = [cell[(drawn[:, : len(cell)] * len(cell)).astype(int)].mean(1) for cell in cells]
+    return float(_above(np.array([cell.mean() for cell in cells])).mean()), _above(np.array(again)).mean(0)
+
+
+def _above(means: Numbers) -> Numbers:
+    return np.heaviside(means, 0.5)
+
+
+def donors(run: Result) -> list[str]:
+    """How often digit / hue follow each feature, in %."""
+    found = run.scores.get("exchange", {}).get("parts", {}).get("donor") or []
+    return [" / ".join(f"{100 * rate:.0f}" for rate in feature) for feature in found]
+
+
+def kind_of(run: Result) -> str:
+    return "independent" if run.arguments["correlated"] == INDEPENDENT else "correlated"
+
+
+def last_adversarial(run: Result) -> float:
+    found = (run.measures.get("game") or {}).get("adversarial")
+    return float(found[-1]) if found else float("nan")
+
+
+def rates(run: Result) -> str:
+    """As 69/24 / 10/30: digit and hue that follow the first feature, and the second."""
+    return " / ".join(of.replace(" ", "") for of in donors(run))

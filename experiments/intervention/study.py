@@ -1,9 +1,10 @@
 """Disentanglement under correlated factors: "Unsupervised disentanglement learning by intervention".
 
 The runs, those that decide the claims first. Scores are taken on held-out rows with independent factors. Settings for
-digits were chosen on seed 100, with digits that are held out of the training rows; those for sprites and scenes are
-still the first record's, at one rate, and may change before their runs begin (notes.md). A folder `flowers` or a file
-flowers.zip in the data root, with photographs, is learned from too and shown.
+digits are chosen on seeds from 100 on and rows of another draw, with digits that are held out of the training rows
+(`pilot`); those for sprites and scenes are still the first record's, at one rate, and may change before their runs
+begin (notes.md). A folder `flowers` or a file flowers.zip or flowers12-224.zip in the data root, with photographs, is
+learned from too and shown.
 """
 
 from __future__ import annotations
@@ -18,11 +19,12 @@ from unbraid.study.plan import Point, Study, chain, product
 
 needs = ("mnist",)
 
-MAIN_SEEDS, SEEDS, FEW_SEEDS = range(11, 19), range(11, 16), range(11, 14)
+MAIN_SEEDS, SEEDS, FEW_SEEDS, RESERVED = range(11, 19), range(11, 16), range(11, 14), range(100, 102)
 BATCH, DECAY = 64, 0.3
 STEPS = {"dsprites": 6000, "shapes3d": 6000, "cmnist": 8000}
-KEPT_STEPS, FLOWER_STEPS, RECIPE_STEPS = 2000, 3000, 6000
-CURVE = (0.25, 0.5, 2.0)  # of the steps of the other runs
+FLOWER_STEPS, RECIPE_STEPS = 3000, (40_000, 10_000)  # the recipe without L_diff, and then with it
+PILOT_STEPS, FIRST_STEPS = 4000, 2500
+CURVE = (0.5, 2.0)  # of the steps of the other runs
 CORRELATED = 0.2  # sigma
 INDEPENDENT = 1000.0  # sigma: all combinations are alike, with as many rows and the same rows held out as above
 WEAKER = (0.4, 0.3)  # sigma
@@ -30,7 +32,7 @@ DATA: dict[str, dict[str, Any]] = {"dsprites": {"size": 32}, "shapes3d": {"size"
 FACTOR: dict[str, Any] = {"width": 16, "lr": 1e-3, "critic_width": 256, "critic_lr": 1e-3}
 RATES: dict[str, Any] = {"lr": 1e-3, "decoder_lr": 1e-3, "critic_lr": 1e-3, "weight_lr": 1e-5}
 OURS: dict[str, Any] = {"width": 16, "critic_width": 16, "lambda_3": 0.1, "diff_every": 4, **RATES}
-GAN: dict[str, Any] = {"width": 16, "contrast_from": 2000}
+GAN: dict[str, Any] = {"width": 16, "contrast_from": 4000}
 BLOCKS: dict[str, Any] = {"features": 2, "dims": 16}
 VAES: dict[str, dict[str, Any]] = {
     "FactorVAE 10": {"method": "factor_vae", **FACTOR, "gamma": 10.0},
@@ -58,19 +60,31 @@ METHODS: dict[str, dict[str, dict[str, Any]]] = {
     },
 }  # fmt: skip
 DECIDING = ("intervention", "FactorVAE 10")
+ORDER = ("cmnist", "dsprites", "shapes3d")
 VARIANTS: dict[str, dict[str, Any]] = {  # of ours on digits, one thing at a time; the first two are the paper's
     "lambda_2 10": {"lambda_2": 10.0},
     "weights at a tenth of the rate": {"weight_lr": 1e-4},
     "no L_diff": {"lambda_3": 0.0, "diff_every": 1},
-    "L_diff at every step": {"diff_every": 1},
 }
-RECIPE: dict[str, Any] = {  # the paper's, but for the steps
-    "width": 64, "critic_width": 64, "lambda_1": 1.0, "lambda_2": 10.0,
-    "lambda_3": 1.0, "diff_every": 4, "lr": 1e-4, "decoder_lr": 1e-4, "critic_lr": 1e-4, "weight_lr": 1e-5,
+RECIPE: dict[str, Any] = {  # the paper's rates and lambdas, at a quarter of its width
+    "lambda_1": 1.0, "lambda_2": 10.0, "decay": 0.0,
+    "lr": 1e-4, "decoder_lr": 1e-4, "critic_lr": 1e-4, "weight_lr": 1e-5,
+}  # fmt: skip
+FIRST: dict[str, Any] = {  # of the first record, on digits
+    "lambda_1": 1.0, "lambda_2": 100.0, "lambda_3": 0.1, "diff_every": 1, "decay": 0.0, "steps": FIRST_STEPS,
+    "lr": 2e-3, "decoder_lr": 2e-3, "critic_lr": 1e-3, "weight_lr": 5e-6,
+}  # fmt: skip
+TRIED: dict[str, dict[str, Any]] = {
+    f"lambda_1 {one:g}, lambda_2 {two:g}": {
+        "lambda_1": one, "lambda_2": two, "lambda_3": 0.0, "diff_every": 1, "steps": PILOT_STEPS,
+    }
+    for one in (1.0, 10.0) for two in (10.0, 30.0)
 }  # fmt: skip
 FLOWERS: dict[str, Any] = {**OURS, "features": 3, "dims": 16, "lambda_1": 1.0, "lambda_2": 100.0}
 FLOWERS |= {"critic_layers": 2, "leak": 0.2}  # as in table 9
-OVER_STEPS, KEPT, OF_THE_PAPER = ", over steps", ", kept", "intervention, the paper's recipe"
+OVER_STEPS, PILOT, OF_THE_PAPER = ", over steps", ", pilot", "intervention, the paper's recipe"
+WITH_L_DIFF = f"{OF_THE_PAPER}, then with L_diff"
+MEASURES = ("measures.py:weight_variance", "measures.py:game")
 DCI: dict[str, dict[str, Any]] = {  # random forests that predict a factor's number, depths as in the paper's appendix D
     "dsprites": {"predictor": "regressor", "depths": [4, 2, 4, 2, 2]},
     "shapes3d": {"predictor": "regressor"},
@@ -96,17 +110,27 @@ METRICS: dict[str, dict[str, dict[str, Any]]] = {
 }
 EVALUATIONS = {
     "images": Evaluation(metrics={}, points=10_000),
-    **{
-        data: Evaluation(metrics=metrics, points=5_000, measures=["measures.py:weight_variance"])
-        for data, metrics in METRICS.items()
-    },
+    **{data: Evaluation(metrics=metrics, points=5_000, measures=MEASURES) for data, metrics in METRICS.items()},
+    "pilot": Evaluation(metrics={"exchange": {}, "sap": SAP["cmnist"]}, points=5_000, measures=MEASURES),
 }
 
 
 def some(data: str, method: str, sigma: float, seeds: Iterable[int], **more: Any) -> list[Point]:
     """Runs of a method on a set with factors that are correlated by sigma."""
-    rest = {"label": method, "steps": STEPS[data], "evaluation": EVALUATIONS[data], **METHODS[data][method], **more}
-    return product(product(seed=seeds), data=data, correlated=sigma, batch=BATCH, decay=DECAY, **DATA[data], **rest)
+    own = {"label": method, "steps": STEPS[data], "evaluation": EVALUATIONS[data], "batch": BATCH, "decay": DECAY}
+    own |= METHODS[data][method] | more
+    return product(product(seed=seeds), data=data, correlated=sigma, **DATA[data], **own)
+
+
+def seeds_of(data: str, method: str) -> range:
+    """More where a rule compares with few methods."""
+    if method in DECIDING or (data != "cmnist" and method in ("FactorVAE 40", "beta-TCVAE")):
+        return MAIN_SEEDS
+    return FEW_SEEDS if method == "HFS" else SEEDS
+
+
+def by_seed(points: Iterable[Point]) -> list[Point]:
+    return sorted(points, key=lambda point: int(point["seed"]))
 
 
 def over_steps(method: str, sigma: float) -> list[Point]:
@@ -114,29 +138,26 @@ def over_steps(method: str, sigma: float) -> list[Point]:
     return some("cmnist", method, sigma, MAIN_SEEDS[:1], label=method + OVER_STEPS, steps=lengths)
 
 
-def kept() -> list[Point]:
-    """Correlated factors from the weights that the runs with independent ones ended with."""
-    start = {"correlated": INDEPENDENT, "steps": STEPS["cmnist"]}
-    more = {"label": "intervention" + KEPT, "steps": KEPT_STEPS, "start_from": start}
-    return some("cmnist", "intervention", CORRELATED, FEW_SEEDS, **more)
-
-
 def recipe(sigma: float) -> list[Point]:
-    more = {**RECIPE, "label": OF_THE_PAPER, "steps": RECIPE_STEPS}
-    return some("cmnist", "intervention", sigma, MAIN_SEEDS[:1], **more)
+    """The paper's: without L_diff, and from there with it."""
+    first: dict[str, Any] = {"lambda_3": 0.0, "steps": RECIPE_STEPS[0]}
+    then: dict[str, Any] = {"lambda_3": 1.0, "steps": RECIPE_STEPS[1], "label": WITH_L_DIFF, "start_from": first}
+    parts = ({**first, "label": OF_THE_PAPER}, then)
+    return chain(*(some("cmnist", "intervention", sigma, MAIN_SEEDS[:1], **RECIPE, **part) for part in parts))
 
 
 def flowers() -> list[Point]:
     """A run on photographs of flowers, to be looked at; nothing where there are none in the data root."""
-    places = [place for place in (data_root() / "flowers", data_root() / "flowers.zip") if place.exists()]
+    names = ("flowers", "flowers.zip", "flowers12-224.zip")
+    places = [place for name in names if (place := data_root() / name).exists()]
     own = {"data": "images", "size": 32, "batch": BATCH, "decay": DECAY, "method": "intervention_ae", **FLOWERS}
     rest = {"steps": FLOWER_STEPS, "seed": MAIN_SEEDS[0], "evaluation": EVALUATIONS["images"]}
     return product(label="flowers", path=list(map(str, places[:1])), **rest, **own)
 
 
 BOTH = (INDEPENDENT, CORRELATED)
-deciding = chain(*(some(d, m, s, MAIN_SEEDS) for d in DATA for s in BOTH for m in DECIDING))
-others = chain(*(some(d, m, s, SEEDS) for d in DATA for s in BOTH for m in METHODS[d] if m not in DECIDING))
+deciding = chain(*(by_seed(chain(*(some(d, m, s, MAIN_SEEDS) for s in BOTH for m in DECIDING))) for d in ORDER))
+others = chain(*(some(d, m, s, seeds_of(d, m)) for d in ORDER for s in BOTH for m in METHODS[d] if m not in DECIDING))
 variants = chain(
     *(
         some("cmnist", "intervention", s, MAIN_SEEDS[:1], label=f"intervention, {name}", **changed)
@@ -145,14 +166,28 @@ variants = chain(
     )
 )
 runs = chain(
-    sorted(deciding, key=lambda point: int(point["seed"])),
-    sorted(others, key=lambda point: int(point["seed"])),
+    deciding,
+    by_seed(others),
     variants,
     *(over_steps(m, s) for m in DECIDING for s in BOTH),
     *(some("cmnist", m, s, FEW_SEEDS) for m in DECIDING for s in WEAKER),
-    kept(),
     *(recipe(s) for s in BOTH),
     flowers(),
+)
+
+
+def tried(method: str, seeds: Iterable[int], label: str, **more: Any) -> list[Point]:
+    """Runs of the pilot with both kinds of factors, on digits and rows that the study does not have."""
+    own = {"label": label + PILOT, "tuning": True, "draw": RESERVED[0], "evaluation": EVALUATIONS["pilot"], **more}
+    return chain(*(some("cmnist", method, sigma, seeds, **own) for sigma in BOTH))
+
+
+tried_ours = {"the first record's setting": FIRST, **TRIED}
+pilot = Study(  # unbraid study experiments/intervention/study.py:pilot
+    runs=chain(
+        *(tried("intervention", RESERVED, name, **changed) for name, changed in tried_ours.items()),
+        *(tried("FactorVAE 10", RESERVED[:1], f"FactorVAE 10, decay {decay:g}", decay=decay) for decay in (0.0, DECAY)),
+    )
 )
 
 
@@ -180,4 +215,5 @@ def small(points: Iterable[Point]) -> list[Point]:
 
 
 study = Study(runs=runs)
+studies = {"pilot": pilot, "": study}
 quick = Study(runs=small(runs))

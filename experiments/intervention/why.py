@@ -1,25 +1,32 @@
-"""Why the game does not ask for separate features: what the objective says of three codes, in a world without networks.
+"""Why the game does not ask for separate features: what the objective says of four codes, in a world without networks.
 
-Two factors a and b have the joint distribution p. A code has two features, each a function of (a, b), and a decoder
-that draws a pair from them:
+Class a and hue b have the joint distribution p, handwriting h is independent of both. A code has two features, each a
+function of (a, b, h), and a decoder that draws an image of a, b and h from them:
 
-    separate    a in the first, b in the second
-    redundant   both factors in both features; the decoder reads a from the first and b from the second
-    collapsed   both factors in the first; the decoder ignores the second
+    separate     a and h in the first, b in the second
+    redundant    everything in both features; the decoder reads a and h from the first and b from the second
+    collapsed    everything in the first; the decoder ignores the second
+    handwriting  a and b in the first, h in the second
 
-All three reconstruct exactly, also after an exchange and its reversal, so that L_rec and L_in are least. An exchange
+All four reconstruct exactly, also after an exchange and its reversal, so that L_rec and L_in are least. An exchange
 turns p into p'. With the best critic L_adv is -2 log 2 + 2 JSD(p, w p'), and the best weights are w = p / p'. The
 collapsed code has p' = p: nothing is left to learn. A separate code has p' = p for independent factors alone; for
 correlated ones it costs 2 JSD(p, p') until the weights are learned, and they are learned at a tenth of the encoder's
 rate. So correlation makes the game prefer the collapsed code while it matters. Nor does L_diff, the mean over features,
-speak for the separate code: nothing need be translated between two values of a feature that holds nothing.
+speak for the separate code: of real coloured digits, in 64 draws, it is 562 +- 32 nats for the separate and 482 +- 26
+for the collapsed code (mean +- standard error), 80 +- 21 more for the separate one.
 
-SAP cannot tell the separate code from the collapsed one: in both, one feature tells each factor and the other does not.
+That the collapsed code leaves a feature empty is not what makes it cheap. The code by handwriting uses both features,
+and has p' = p as well, since what it exchanges is independent. With the best weights L_adv, L_rec and L_in are the same
+for it and for the separate code, and before that they prefer it. So these terms cannot prefer the separate code under
+correlation. L_diff of it is not measured: MNIST does not say which digits have the same handwriting.
+
+SAP of class and hue cannot tell the separate code from the collapsed one and that by handwriting: in all three, one
+feature tells each factor and the other does not.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from itertools import product
@@ -33,40 +40,48 @@ from torch.func import functional_call
 from unbraid.data.sets.cmnist import CMNIST
 from unbraid.data.split import correlation
 from unbraid.maths import intervention
+from unbraid.metrics.model.exchange import credited
 from unbraid.nets.translator import Translator
 from unbraid.study.claims import Table
 
 from .study import INDEPENDENT
 
 Floats = NDArray[np.float64]
-Pair = tuple[int, int]
-SIZE = 10  # values of each factor
-BATCH, INNER_STEPS, INNER_RATE, REPEATS = 64, 10, 0.03, 8
+SIZES = (10, 10, 3)  # values of class, hue and handwriting
+SIZE = SIZES[0]
+BATCH, INNER_STEPS, INNER_RATE, REPEATS = 64, 10, 0.03, 64
+EXCHANGES = ("hue", "digit", "everything", "nothing")
 
 
 @dataclass(frozen=True)
 class Code:
-    """Features of a pair of factors, and the pair that is drawn from two features, each of another pair perhaps."""
+    """Which factors each of two features holds, and from which feature the decoder reads each factor."""
 
-    features: Callable[[Pair], tuple[object, object]]
-    drawn: Callable[[Pair, Pair], Pair]  # from the first feature of one pair and the second feature of another
+    holds: tuple[tuple[int, ...], tuple[int, ...]]
+    read_from: tuple[int, int, int]
 
 
 CODES = {
-    "separate": Code(lambda x: x, lambda one, two: (one[0], two[1])),
-    "redundant": Code(lambda x: (x, x), lambda one, two: (one[0], two[1])),
-    "collapsed": Code(lambda x: (x, 0), lambda one, two: one),
+    "separate": Code(((0, 2), (1,)), (0, 1, 0)),
+    "redundant": Code(((0, 1, 2), (0, 1, 2)), (0, 1, 0)),
+    "collapsed": Code(((0, 1, 2), ()), (0, 0, 0)),
+    "handwriting": Code(((0, 1), (2,)), (0, 0, 1)),
 }
 
 
+def world(sigma: float) -> Floats:
+    """The distribution of class and hue, which are correlated, and handwriting, which is independent."""
+    return np.repeat(correlation(SIZES[:2], sigma)[..., None] / SIZES[2], SIZES[2], 2)
+
+
 def exchanged(code: Code, p: Floats) -> Floats:
-    """The distribution p' of what is drawn after one of the two features, either as likely, is taken from another."""
-    found = np.zeros_like(p)
-    pairs = list(np.ndindex(p.shape))
-    for host, donor in product(pairs, pairs):
-        for one, two in ((donor, host), (host, donor)):
-            found[code.drawn(one, two)] += p[host] * p[donor] / 2
-    return found
+    """The distribution p' of what is drawn after an exchange: what is read from one feature is independent of the rest.
+
+    It is the same for both features.
+    """
+    others = [tuple(j for j, k in enumerate(code.read_from) if k != feature) for feature in (0, 1)]
+    drawn: Floats = p.sum(others[0], keepdims=True) * p.sum(others[1], keepdims=True)
+    return drawn
 
 
 def jensen_shannon(p: Floats, q: Floats) -> float:
@@ -80,80 +95,70 @@ def jensen_shannon(p: Floats, q: Floats) -> float:
     return (to_middle(p) + to_middle(q)) / 2
 
 
-def sap(code: Code, size: int = SIZE) -> float:
-    """Mean over factors of the best feature's accuracy less the other's, for independent factors."""
-    gaps = []
-    for factor in (0, 1):
-        accuracies = [_accuracy([code.features(x)[k] for x in _all(size)], factor, size) for k in (0, 1)]
-        gaps.append(abs(accuracies[0] - accuracies[1]))
-    return float(np.mean(gaps))
+def sap(code: Code) -> float:
+    """Mean over class and hue of the best feature's accuracy less the other's, for independent factors."""
+    accuracies = [[1.0 if j in held else 1 / SIZES[j] for held in code.holds] for j in (0, 1)]
+    return float(np.mean([abs(first - second) for first, second in accuracies]))
 
 
-def _accuracy(feature: list[object], factor: int, size: int) -> float:
-    """Of the best guess of a factor from a feature, over all pairs."""
-    counts: dict[object, list[int]] = {}
-    for value, x in zip(feature, _all(size), strict=True):
-        counts.setdefault(value, [0] * size)[x[factor]] += 1
-    return sum(max(row) for row in counts.values()) / size**2
-
-
-def _all(size: int) -> list[Pair]:
-    return list(np.ndindex(size, size))
-
-
-def exchange(code: Code, size: int = SIZE) -> float:
-    """The metric `exchange`, for independent factors: 1 if each factor follows one feature alone."""
-    donor, host = np.zeros((2, 2)), np.zeros((2, 2))  # [feature, factor]: how often it follows either
-    for factor in (0, 1):
-        pairs = [(x, y) for x, y in product(_all(size), _all(size)) if x[factor] != y[factor]]
-        for x, y in pairs:
-            for k, drawn in enumerate((code.drawn(y, x), code.drawn(x, y))):
-                donor[k, factor] += (drawn[factor] == y[factor]) / len(pairs)
-                host[k, factor] += (drawn[factor] == x[factor]) / len(pairs)
-    credit = donor + host[::-1] - 1
-    return float(max(0.0, credit.trace() / 2, np.fliplr(credit).trace() / 2))
+def exchange(code: Code) -> float:
+    """The metric `exchange` of class and hue, for independent factors: 1 if each follows one feature alone."""
+    donor = np.array([[float(code.read_from[j] == feature) for j in (0, 1)] for feature in (0, 1)])
+    return max(0.0, float(credited(donor, 1 - donor)[0].mean()))
 
 
 @cache
-def table(sigmas: tuple[float, ...] = (INDEPENDENT, 0.4, 0.3, 0.2)) -> Table:
-    """What each part of the objective and each metric says of the three codes."""
+def table(sigmas: tuple[float, ...] = (INDEPENDENT, 0.4, 0.3, 0.2), repeats: int = REPEATS) -> Table:
+    """What each part of the objective and each metric says of the four codes."""
     rows: list[list[object]] = []
-    for name, code in CODES.items():
-        for sigma in sigmas:
-            p = correlation((SIZE, SIZE), sigma)
-            drawn = exchanged(code, p)
-            weights = p / drawn
-            costs = [2 * jensen_shannon(p, weighted) for weighted in (drawn, weights * drawn)]
-            variance = float((drawn * (weights - 1) ** 2).sum())
-            kind = "independent" if sigma == INDEPENDENT else sigma
-            numbers = (*costs, variance, sap(code), exchange(code))
-            rows.append([name, kind, *(round(abs(number), 9) for number in numbers)])
-    t = translated()
+    for (name, code), sigma in product(CODES.items(), sigmas):
+        p = world(sigma)
+        drawn = exchanged(code, p)
+        weights = p / drawn
+        costs = [2 * jensen_shannon(p, weighted) for weighted in (drawn, weights * drawn)]
+        variance = float((drawn * (weights - 1) ** 2).sum())
+        kind = "independent" if sigma == INDEPENDENT else sigma
+        numbers = (*costs, variance, sap(code), exchange(code))
+        rows.append([name, kind, *(round(abs(number), 9) for number in numbers)])
+    t = translated(repeats)
+    separate, collapsed = (t["hue"] + t["digit"]) / 2, (t["everything"] + t["nothing"]) / 2
     note = (
-        "Exact, for two factors of ten values; SAP and exchange for independent factors. L_rec and L_in are the same "
-        "for all three. L_adv: above its least value, at the best critic. "
-        "L_diff of real coloured digits, in nats above the least that a picture allows, mean over "
-        f"{REPEATS} draws: hue exchanged {t['hue']:.0f}, digit {t['digit']:.0f}, so {(t['hue'] + t['digit']) / 2:.0f} "
-        f"for the separate code; everything exchanged {t['everything']:.0f}, nothing {t['nothing']:.0f}, so "
-        f"{(t['everything'] + t['nothing']) / 2:.0f} for the collapsed one."
+        "Exact, for class and hue of ten values and an independent handwriting of three; SAP and exchange of class and "
+        "hue for independent factors. L_rec and L_in are the same for all. L_adv: above its least value, at the best "
+        "critic. L_diff of real coloured digits, in nats above the least that a picture allows, mean and standard "
+        f"error of {repeats} draws of {BATCH} images: "
+        + ", ".join(f"{name} exchanged {shown(t[name])}" for name in EXCHANGES)
+        + f". So it is {shown(separate)} for the separate code and {shown(collapsed)} for the collapsed one, "
+        f"{shown(separate - collapsed)} more for the separate code."
     )
     columns = ["code", "sigma", "L_adv, weights one", "L_adv, best weights", "variance of these", "SAP", "exchange"]
-    return Table("What the objective says of three codes", columns, rows, note)
+    return Table("What the objective says of four codes", columns, rows, note)
 
 
-def translated(repeats: int = REPEATS) -> dict[str, float]:
-    """How hard it is to translate between two values of a feature (algorithm 1), by what the feature holds."""
+def shown(values: Floats) -> str:
+    """Mean and standard error."""
+    error = values.std(ddof=1) / len(values) ** 0.5 if len(values) > 1 else np.nan
+    return f"{values.mean():.1f} ± {error:.1f}"
+
+
+def translated(repeats: int) -> dict[str, Floats]:
+    """How hard it is to translate between two values of a feature (algorithm 1), by what the feature holds, by draw.
+
+    A digit is class and handwriting together; MNIST does not say which digits have the same handwriting.
+    """
     data, rng = CMNIST(), np.random.default_rng(0)
-    found: dict[str, list[float]] = {}
+    found: dict[str, list[float]] = {name: [] for name in EXCHANGES}
     for _ in range(repeats):
         digits, hues = rng.integers(len(data) // SIZE, size=BATCH), rng.integers(SIZE, size=BATCH)
-        for name in ("hue", "digit", "everything", "nothing"):
-            of_digit, of_hue = name in ("digit", "everything"), name in ("hue", "everything")
-            sides = [
-                _images(data, digits[side] if of_digit else digits, hues[side] if of_hue else hues) for side in (0, 1)
-            ]
-            found.setdefault(name, []).append(_difficulty(*sides))
-    return {name: float(np.mean(values)) for name, values in found.items()}
+        sides = {
+            "hue": [(digits, hues[side]) for side in (0, 1)],
+            "digit": [(digits[side], hues) for side in (0, 1)],
+            "everything": [(digits[side], hues[side]) for side in (0, 1)],
+            "nothing": [(digits, hues)] * 2,
+        }
+        for name, pair in sides.items():
+            found[name].append(_difficulty(*(_images(data, *side) for side in pair)))
+    return {name: np.array(values) for name, values in found.items()}
 
 
 def _images(data: CMNIST, digits: NDArray[np.int64], hues: NDArray[np.int64]) -> Tensor:

@@ -6,27 +6,54 @@ import json
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import numpy as np
 import pytest
 from experiments.intervention import claims as rules
 from experiments.intervention import why
 from experiments.intervention.claims import claims, mixed_share
-from experiments.intervention.scores import METRICS, SETS, SIGMA, apart_by_sap, rank_correlation, rank_draws
+from experiments.intervention.measures import game
+from experiments.intervention.scores import (
+    METRICS,
+    SETS,
+    SIGMA,
+    apart_by_exchange,
+    apart_by_sap,
+    main_runs,
+    rank_correlation,
+    rank_draws,
+    rates,
+    share_above,
+)
 from experiments.intervention.study import (
     CORRELATED,
     DECIDING,
-    FEW_SEEDS,
     INDEPENDENT,
+    MAIN_SEEDS,
     METHODS,
     OF_THE_PAPER,
+    PILOT,
     VARIANTS,
     WEAKER,
+    WITH_L_DIFF,
     flowers,
+    pilot,
+    seeds_of,
     study,
 )
-from experiments.intervention.tables import PAPER, PAPER_DIGITS, robustness, scores, variance_of_weights, weights
+from experiments.intervention.tables import (
+    PAPER,
+    PAPER_DIGITS,
+    exchanges,
+    robustness,
+    scores,
+    variance_of_weights,
+    variants,
+    weights,
+)
+from experiments.intervention.tables import pilot as pilot_table
 from PIL import Image
 from scipy.stats import spearmanr
 
@@ -110,22 +137,27 @@ def test_a_model_that_learned_nothing_loses_nothing_and_shows_nothing() -> None:
     assert {told[id].verdict for id in ("004-1", "004-3", "004-4", "004-6", "004-7")} == {"not shown"}
 
 
-def papers_table(rng: np.random.Generator, turned: bool) -> list[Result]:
+def papers_table(rng: np.random.Generator, turned: bool, sd: float = 0.02) -> list[Result]:
     """The paper's tables with noise for each run; or with independent and correlated exchanged.
 
-    Eight seeds of ours and FactorVAE 10, five of the others. Figures 3 and 4 have no numbers: translation follows DCI
-    with as much noise, and the mixed share is 0.1 for ours and 0.4 for FactorVAE.
+    As many seeds as the study has. Figures 3 and 4 have no numbers: translation follows the mean score with as much
+    noise, and the mixed share is 0.1 for ours and 0.4 for FactorVAE.
+
+    Args:
+        rng: of the noise
+        turned: whether the two kinds of factors are exchanged
+        sd: of the noise
     """
     found = []
     digits = {("cmnist", label): (0.5, pair[0], 0.5, 0.5, pair[1], 0.5) for label, pair in PAPER_DIGITS.items()}
     for (data, label), values in {**PAPER, **digits}.items():
-        for seed in range(8 if label in ("intervention", "FactorVAE 10") else 5):
+        for seed in seeds_of(data, label):
             for correlated, three in ((turned, values[:3]), (not turned, values[3:])):
-                dci, sap, irs = np.array(three) + rng.normal(0, 0.02, 3)
-                difficulty = (1 if turned else -1) * (np.mean(three) + rng.normal(0, 0.02))
+                dci, sap, irs = np.array(three) + rng.normal(0, sd, 3)
+                difficulty = (1 if turned else -1) * (np.mean(three) + rng.normal(0, sd))
                 mixed = (0.4 if label == "intervention" else 0.1) if turned else 0.1 if label == "intervention" else 0.4
                 numbers = {"dci": dci, "sap": sap, "irs": irs, "translation": difficulty}
-                numbers["exchange"] = three[1] + rng.normal(0, 0.02)
+                numbers["exchange"] = three[1] + rng.normal(0, sd)
                 found.append(result(label, data, correlated, seed, mixed=mixed + rng.normal(0, 0.05), **numbers))
     return found
 
@@ -141,6 +173,17 @@ def test_the_papers_own_tables_show_every_claim_and_their_opposite_none(monkeypa
                 assert shown <= 0.05 * draws, id
             elif not turned:
                 assert shown >= 0.8 * draws, (id, shown)
+
+
+def test_the_papers_tables_with_the_spread_of_the_first_record_show_what_large_differences_decide(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """DCI had a standard deviation of 0.06 over seeds. Claims that are not here are shown in less than 80 %."""
+    monkeypatch.setattr(rules, "DRAWS", 100)
+    rng, draws = np.random.default_rng(0), 40
+    verdicts = [decided(papers_table(rng, turned=False, sd=0.06)) for _ in range(draws)]
+    for id in ("004-2", "004-6"):
+        assert sum(found[id].verdict == "shown" for found in verdicts) >= 0.8 * draws, id
 
 
 def test_a_claim_that_differs_from_seed_to_seed_is_unclear() -> None:
@@ -186,30 +229,123 @@ def test_every_setting_is_a_run_that_can_be_built() -> None:
     main = [
         job for job in jobs if job.label in METHODS[job.plan.data] and job.arguments["correlated"] in SIGMA.values()
     ]
-    assert [job.label in DECIDING for job in main] == [True] * (3 * 2 * 2 * 8) + [False] * (5 * 2 * (2 * 4 + 1))
+    deciding = [job for job in main if job.label in DECIDING]
+    assert main[: len(deciding)] == deciding and len(deciding) == 3 * 2 * 2 * 8
+    sets = [job.plan.data for job in deciding]
+    assert sets == ["cmnist"] * 32 + ["dsprites"] * 32 + ["shapes3d"] * 32
+    assert [job.plan.seed for job in deciding[:32]] == sorted(job.plan.seed for job in deciding[:32])
     counts = Counter((job.plan.data, job.label, job.arguments["correlated"]) for job in main)
     assert {counts[key] for key in counts if key[1] in DECIDING} == {8}
-    assert {counts[key] for key in counts if key[1] not in DECIDING} == {5}
+    rest = {data: {key[1]: counts[key] for key in counts if key[0] == data and key[1] not in DECIDING} for data in sets}
+    of_sets = {"FactorVAE 40": 8, "beta-TCVAE": 8, "HFS": 3, "InfoGAN-CR": 5}
+    assert rest == {"cmnist": {"FactorVAE 40": 5}, "dsprites": of_sets, "shapes3d": of_sets}
     lengths = {job.plan.steps for job in jobs if job.label.endswith(", over steps")}
-    assert lengths == {2000, 4000, 16_000}
+    assert lengths == {4000, 16_000}
     assert len([job for job in jobs if job.arguments["correlated"] in (0.4, 0.3)]) == 2 * 2 * 3
-    assert {(job.plan.batch, job.plan.decay) for job in jobs} == {(64, 0.3)}
+    assert {(job.plan.batch, job.plan.decay) for job in jobs if OF_THE_PAPER not in job.label} == {(64, 0.3)}
     assert {job.evaluation["points"] for job in jobs} == {5000}
     wanted = ("dci", "sap", "irs", "translation", "exchange", "reencoded_sap", "alone_sap")
     assert {tuple(job.evaluation["metrics"]) for job in jobs} == {wanted}
 
 
-def test_a_run_that_was_apart_before_begins_with_the_weights_of_that_run() -> None:
+def test_the_papers_recipe_trains_without_l_diff_and_goes_on_with_it() -> None:
     jobs = {job.name: job for job in study.jobs(EXPERIMENTS / "intervention")}
-    kept = [job for job in jobs.values() if job.label == "intervention, kept"]
-    assert [job.plan.seed for job in kept] == list(FEW_SEEDS)
-    for job in kept:
-        first = jobs[str(job.plan.start_from)].plan
-        assert (first.seed, first.steps, first.start_from) == (job.plan.seed, 8000, None)
-        assert first.data_arguments == {**job.plan.data_arguments, "correlated": INDEPENDENT}
-        assert (job.plan.steps, job.plan.data_arguments["correlated"]) == (2000, CORRELATED)
-    others = [job for job in jobs.values() if job.label != "intervention, kept"]
+    then = [job for job in jobs.values() if job.label == WITH_L_DIFF]
+    assert [job.arguments["correlated"] for job in then] == [INDEPENDENT, CORRELATED]
+    for job in then:
+        first = jobs[str(job.plan.start_from)]
+        assert first.label == OF_THE_PAPER and first.plan.start_from is None
+        assert (first.plan.steps, job.plan.steps) == (40_000, 10_000)
+        assert first.plan.arguments == {**job.plan.arguments, "lambda_3": 0.0} and job.arguments["lambda_3"] == 1
+        assert (first.plan.seed, first.plan.data_arguments) == (job.plan.seed, job.plan.data_arguments)
+        wanted = {"lambda_1": 1, "lambda_2": 10, "lr": 1e-4, "decoder_lr": 1e-4, "critic_lr": 1e-4, "weight_lr": 1e-5}
+        assert job.arguments == {**job.arguments, **wanted, "decay": 0, "width": 16, "seed": MAIN_SEEDS[0]}
+    others = [job for job in jobs.values() if job.label != WITH_L_DIFF]
     assert {job.plan.start_from for job in others} == {None}
+
+
+def test_settings_are_chosen_on_seeds_digits_and_rows_that_decide_nothing() -> None:
+    tried, jobs = (s.jobs(EXPERIMENTS / "intervention") for s in (pilot, study))
+    assert {job.plan.seed for job in tried} == {100, 101} and max(job.plan.seed for job in jobs) < 100
+    of_digits = [job for job in jobs if job.plan.data == "cmnist"]
+    assert {(job.arguments["tuning"], job.arguments["draw"]) for job in tried} == {(True, 100)}
+    assert {(job.arguments["tuning"], job.arguments["draw"]) for job in of_digits} == {(False, 0)}
+    assert not {job.label for job in tried} & {job.label for job in jobs}
+    assert all(job.label.endswith(PILOT) for job in tried)
+    counts = Counter((job.plan.method, job.plan.steps, job.plan.decay) for job in tried)
+    ours, rival = "intervention_ae", "group_factor_vae"
+    assert counts == {(ours, 2500, 0.0): 4, (ours, 4000, 0.3): 16, (rival, 8000, 0.0): 2, (rival, 8000, 0.3): 2}
+    assert {tuple(job.evaluation["metrics"]) for job in tried} == {("exchange", "sap")}
+
+
+def on_digits(label: str, sigma: float, seed: int = 11, **values: float) -> Result:
+    """With what follows exchanged features, and a game whose L_adv ended at -1.3."""
+    made = result(label, "cmnist", True, seed, dci=0.5, **values)
+    made.scores["exchange"]["parts"] = {"donor": [[0.69, 0.24], [0.1, 0.304]]}
+    game = {"steps": [4000.0, 8000.0], "weight_variance": [0.2, 0.3], "adversarial": [-1.0, -1.3]}
+    return replace(made, arguments={"correlated": sigma}, measures={"weight_variance": 0.3, "game": game})
+
+
+def test_runs_of_the_pilot_have_a_table_of_their_own_and_are_in_no_claim() -> None:
+    world = paper_world()
+    before = decided(world)
+    tried = on_digits(f"FactorVAE 10, decay 0{PILOT}", CORRELATED, 100, sap=0.4, exchange=0.3)
+    found = Results([*world, tried])
+    assert {claim.id: claim for claim in claims(main_runs(found))} == before
+    assert repr(variants(found)) == repr(variants(Results(world)))
+    (table,) = pilot_table(found)
+    assert table.rows == [["FactorVAE 10, decay 0", "correlated", 100, "69/24 / 10/30", 0.3, 0.4, -1.3, 0.3]]
+    assert pilot_table(Results(world)) == []
+
+
+def test_a_row_of_one_run_says_what_follows_its_features_and_how_the_game_ended() -> None:
+    run = on_digits("intervention", INDEPENDENT, sap=0.4, reencoded_sap=0.35, exchange=0.21)
+    table = variants(Results([run]))
+    assert table.columns[3:5] == ["SAP", "SAP re-encoded"] and "-1.39 is a draw" in table.note
+    (row,) = table.rows
+    assert row[:5] == ["intervention", "independent", 2500, 0.4, 0.35]
+    assert row[-3:] == [0.3, -1.3, "69/24 / 10/30"]
+    assert rates(result("FactorVAE 10", "cmnist", True, 0, dci=0.5)) == ""
+    assert [apart_by_exchange(on_digits("x", 0.2, exchange=value)) for value in (0.21, 0.2)] == [True, False]
+
+
+def test_exchanges_on_sprites_and_scenes_are_beside_their_ceiling() -> None:
+    found = [result("intervention", "dsprites", True, s, dci=0.5, irs=0.5 + 0.1 * s, exchange=0.3) for s in (0, 1)]
+    for run in found:
+        run.scores["exchange"]["parts"] = {"ceiling": 0.8}
+    rows = exchanges(Results(found)).rows
+    assert rows[0] == ["dSprites", "intervention", "independent", *[""] * 5]
+    ours = ["0.30 (0.30 to 0.30)", "0.80 (0.80 to 0.80)", "", "", "0.55 (0.50 to 0.60)"]
+    assert rows[1] == ["dSprites", "intervention", "correlated", *ours]
+
+
+def test_the_game_is_measured_at_ten_evenly_spaced_steps(tmp_path: Path) -> None:
+    run, nothing = SimpleNamespace(path=tmp_path), None
+    told = cast(Any, game)
+    (tmp_path / "history.csv").write_text("step,loss\n50,1.0\n")
+    assert told(run, *[nothing] * 3) == {"steps": [], "weight_variance": [], "adversarial": []}
+    lines = [f"{50 * k},{-k / 100},{k / 10}" for k in range(1, 41)]
+    (tmp_path / "history.csv").write_text("\n".join(["step,adv,weight_variance", *lines]) + "\n")
+    found = told(run, *[nothing] * 3)
+    assert found["steps"] == [200.0 * k for k in range(1, 11)]
+    assert (found["adversarial"][-1], found["weight_variance"][-1]) == (-0.4, 4.0)
+    (tmp_path / "history.csv").write_text("\n".join(["step,adv,weight_variance", *lines[:3]]) + "\n")
+    assert told(run, *[nothing] * 3)["steps"] == [50, 100, 150]
+
+
+def test_shares_of_cells_are_drawn_with_the_seeds_that_each_cell_has() -> None:
+    rng = np.random.default_rng(0)
+    cells = [rng.normal(0.05 * k, 1, 5 + 3 * (k % 2)) for k in range(6)]
+    share, draws = share_above(cells, 4000)
+    assert share == np.mean([cell.mean() > 0 for cell in cells])
+    again = np.random.default_rng(1)
+    each = [np.mean([again.choice(cell, len(cell)).mean() > 0 for _ in range(4000)]) for cell in cells]
+    assert draws.mean() == pytest.approx(np.mean(each), abs=0.02)
+    assert share_above([np.zeros(3), np.ones(3)], 2)[0] == 0.75  # ties are a half
+    for unknown in ([], [np.ones(1)], [np.ones(3), np.array([1, np.nan])]):
+        assert np.isnan(share_above(unknown, 10)[0])
+    same = share_above([cells[0]] * 2, 200)[1]
+    assert set(same) == {0.0, 1.0}  # drawn together
 
 
 def test_the_variance_that_weights_should_have_is_that_of_p_over_the_product_of_its_margins() -> None:
@@ -233,25 +369,38 @@ def test_the_variance_that_weights_should_have_is_that_of_p_over_the_product_of_
     assert "and 0.97 for correlated ones" in table.note
 
 
-def test_exchanges_of_three_codes_are_those_of_drawn_pairs() -> None:
-    p, rng = correlation((10, 10), 0.2), np.random.default_rng(0)
-    hosts, donors = (np.array(np.divmod(rng.choice(100, 200_000, p=p.ravel()), 10)) for _ in range(2))
-    first = rng.integers(2, size=200_000) == 0
-    apart = np.where(first, [donors[0], hosts[1]], [hosts[0], donors[1]])
-    whole = np.where(first, donors, hosts)
-    for name, drawn in (("separate", apart), ("redundant", apart), ("collapsed", whole)):
-        counted = np.zeros((10, 10))
-        np.add.at(counted, tuple(drawn), 1 / 200_000)
-        assert np.abs(why.exchanged(why.CODES[name], p) - counted).max() < 0.002
+def test_exchanges_of_codes_are_those_of_drawn_pairs() -> None:
+    p, rng, n = why.world(0.2), np.random.default_rng(0), 400_000
+    assert p.sum((1, 2)) == pytest.approx(correlation((10, 10), 0.2).sum(1))
+    hosts, donors = (np.array(np.unravel_index(rng.choice(300, n, p=p.ravel()), p.shape)) for _ in range(2))
+    first = rng.integers(2, size=n) == 0
+    one, two = np.where(first, donors, hosts), np.where(first, hosts, donors)  # where the two features come from
+    drawn = {
+        "separate": [one[0], two[1], one[2]],
+        "redundant": [one[0], two[1], one[2]],
+        "collapsed": [one[0], one[1], one[2]],
+        "handwriting": [one[0], one[1], two[2]],
+    }
+    for name, code in why.CODES.items():
+        counted = np.zeros(p.shape)
+        np.add.at(counted, tuple(drawn[name]), 1 / n)
+        assert np.abs(why.exchanged(code, p) - counted).max() < 0.001
 
 
 @pytest.mark.filterwarnings("ignore:MNIST is not in")
-def test_the_objective_prefers_a_code_that_sap_calls_as_good_and_exchange_calls_worthless() -> None:
-    rows = {(row[0], row[1]): row[2:] for row in why.table((INDEPENDENT, 0.2)).rows}
+def test_the_objective_prefers_codes_that_sap_calls_as_good_and_exchange_calls_worthless() -> None:
+    table = why.table((INDEPENDENT, 0.2), repeats=2)
+    assert "standard error of 2 draws" in table.note and " ± " in table.note
+    rows = {(row[0], row[1]): row[2:] for row in table.rows}
     assert rows["separate", 0.2][2] == pytest.approx(variance_of_weights(0.2))
-    assert rows["separate", 0.2][0] > 0.25 and rows["collapsed", 0.2][0] == rows["separate", "independent"][0] == 0
+    assert rows["separate", 0.2][0] > 0.25 and rows["separate", "independent"][0] == 0
+    for name in ("collapsed", "handwriting"):
+        assert rows[name, 0.2][0] == rows[name, 0.2][2] == 0  # nothing to learn, for critic or weights
     assert {row[1] for row in rows.values()} == {0}  # with the best weights all are alike
-    assert [rows[name, 0.2][3:] for name in why.CODES] == [pytest.approx(x) for x in ([0.9, 1], [0, 1], [0.9, 0])]
+    found = {name: rows[name, 0.2][3:] for name in why.CODES}
+    sap_and_exchange = {"separate": [0.9, 1], "redundant": [0, 1], "collapsed": [0.9, 0], "handwriting": [0.9, 0]}
+    assert found == {name: pytest.approx(numbers) for name, numbers in sap_and_exchange.items()}
+    assert {k for code in (why.CODES["handwriting"],) for k in code.read_from} == {0, 1}  # both features are used
 
 
 def test_the_divergence_of_the_game_is_that_of_its_best_critic() -> None:
@@ -264,40 +413,31 @@ def test_the_divergence_of_the_game_is_that_of_its_best_critic() -> None:
 
 @pytest.mark.filterwarnings("ignore:MNIST is not in")
 def test_translation_between_values_of_an_empty_feature_is_free() -> None:
-    found = why.translated(repeats=1)
+    found = {name: values.mean() for name, values in why.translated(repeats=1).items()}
     assert found["nothing"] < 0.05 * min(found["hue"], found["digit"], found["everything"])
 
 
-def test_digits_are_listed_by_strength_of_correlation_and_for_runs_that_were_apart_before() -> None:
+def test_digits_are_listed_by_strength_of_correlation() -> None:
     def digits(label: str, sigma: float, sap: float, apart: bool, variance: float | None = None) -> Result:
-        made = result(label, "cmnist", True, 0, dci=0.5, sap=sap)
+        made = on_digits(label, sigma, sap=sap, exchange=0.1 if sap < 0.3 else 0.3)
         made.scores["sap"]["parts"]["per_factor"] = [0.4, 0.5 if apart else 0.05]
-        return replace(made, steps=1500, arguments={"correlated": sigma}, measures={"weight_variance": variance})
+        measures = {"weight_variance": variance, "game": made.measures["game"]} if variance else {}
+        return replace(made, measures=measures)
 
     found = [digits("intervention", 1000.0, 0.5, True, 0.1), digits("intervention", 0.2, 0.1, False, 2.0)]
     found += [digits("FactorVAE 10", 1000.0, 0.3, False), digits("FactorVAE 10", 0.2, 0.2, False)]
     found += [digits("intervention", 0.4, 0.4, True, 0.3), digits("FactorVAE 10", 0.4, 0.25, False)]
-    kept = "intervention, kept"
-    found += [digits(kept, 0.2, 0.45, True, 0.2), digits(kept, 0.2, 0.35, False, 0.4)]
-    table = robustness(Results(found))
-    assert table.note.endswith("with correlated ones for 1,500 steps.")
-    assert table.rows == [
-        ["intervention", "random", "independent", "0.50", "0.50", "1 of 1", "0.10", "0.00"],
-        ["intervention", "random", 0.4, "0.40", "0.50", "1 of 1", "0.30", "0.22"],
-        ["intervention", "random", 0.2, "0.10", "0.50", "0 of 1", "2.00", "0.97"],
-        ["FactorVAE 10", "random", "independent", "0.30", "0.50", "0 of 1", "", ""],
-        ["FactorVAE 10", "random", 0.4, "0.25", "0.50", "0 of 1", "", ""],
-        ["FactorVAE 10", "random", 0.2, "0.20", "0.50", "0 of 1", "", ""],
-        [
-            "intervention",
-            "those of independent factors",
-            0.2,
-            "0.40 (0.35 to 0.45)",
-            "0.50 (0.50 to 0.50)",
-            "1 of 2",
-            "0.30 (0.20 to 0.40)",
-            "0.97",
-        ],
+    found += [replace(digits("intervention", 0.4, 0.2, False, 0.5), seed=12)]
+    moved = "69/24 / 10/30"
+    ends = ["-1.30 (-1.30 to -1.30)", f"{moved}; {moved}"]
+    two = ["0.30 (0.20 to 0.40)", "0.50 (0.50 to 0.50)", "0.20 (0.10 to 0.30)"]
+    assert robustness(Results(found)).rows == [
+        ["intervention", "independent", "0.50", "0.50", "0.30", "1 of 1", "1 of 1", "0.10", "0.00", "-1.30", moved],
+        ["intervention", 0.4, *two, "1 of 2", "1 of 2", "0.40 (0.30 to 0.50)", "0.22", *ends],
+        ["intervention", 0.2, "0.10", "0.50", "0.10", "0 of 1", "0 of 1", "2.00", "0.97", "-1.30", moved],
+        ["FactorVAE 10", "independent", "0.30", "0.50", "0.30", "0 of 1", "1 of 1", "", "", "", moved],
+        ["FactorVAE 10", 0.4, "0.25", "0.50", "0.10", "0 of 1", "0 of 1", "", "", "", moved],
+        ["FactorVAE 10", 0.2, "0.20", "0.50", "0.10", "0 of 1", "0 of 1", "", "", "", moved],
     ]
 
 
@@ -312,23 +452,17 @@ def edges(d: float) -> list[tuple[str, Edits]]:
     """
     found: list[tuple[str, Edits]] = []
     start = dict(zip(BASELINES, (0.71, 0.72, 0.73), strict=True))
-    lead = {"dci": 0.1625, "sap": 0.1275, "irs": 0.1225}  # of the paper: what FactorVAE loses more than the model
-    drops = {  # of DCI, in the paper
-        "dsprites": dict(zip(BASELINES, (0.13, 0.09, 0.07), strict=True)),
-        "shapes3d": dict(zip(BASELINES, (0.15, 0.24, 0.08), strict=True)),
-    }
-    vaes = [(data, label) for data in SETS for label in BASELINES[:2]]
+    lead = {"dci": 0.15, "sap": 0.085, "irs": 0.085}  # of the paper: what FactorVAE 10 loses more than the model
+    lost = {"dci": 0.76 / 6, "sap": 0.86 / 6, "irs": 0.62 / 6}  # of the paper: mean over sets and these baselines
     for m in METRICS:
         found.append(("004-1", [(data, "intervention", True, m, 0.55 + lead[m] / 4 + d) for data in SETS]))
-        ours = [(data, "intervention", kind, m, 0.715 / 2 + d) for data in SETS for kind in (False, True)]
+        ours = [(data, "intervention", kind, m, 0.71 / 2 + d) for data in SETS for kind in (False, True)]
         found.append(("004-1", ours))
-    lost: Edits = [(data, label, True, "dci", start[label] - 0.1525 / 4 - d) for data, label in vaes]
-    found.append(("004-1", [*lost, *((data, "intervention", True, "dci", 0.8) for data in SETS)]))
-    for data in SETS:
-        found += [
-            ("004-2", [(data, label, True, "dci", start[label] - drops[data][label] / 4 - d)]) for label in BASELINES
-        ]
-        found.append(("004-3", [(data, "intervention", False, "dci", 0.73 - 0.2 + d)]))
+        less = [(data, label, True, m, start[label] - lost[m] / 4 - d) for data in SETS for label in BASELINES]
+        found.append(("004-2", less))
+    rivals: Edits = [(data, "FactorVAE 10", True, "dci", 0.71 - 0.14 / 4 - d) for data in SETS]
+    found.append(("004-1", [*rivals, *((data, "intervention", True, "dci", 0.8) for data in SETS)]))
+    found += [("004-3", [(data, "intervention", False, "dci", 0.73 - 0.2 + d)]) for data in SETS]
     rival = ("cmnist", "FactorVAE 10")
     return [
         *found,
@@ -415,6 +549,21 @@ def test_the_cells_that_are_won_are_counted() -> None:
         assert decided(edited(edits))["004-7"].verdict == verdict
 
 
+def test_losses_are_counted_by_cell() -> None:
+    """Every baseline loses in all 18 cells but those of one metric; three may be won, four may not."""
+    for won, verdict in ((3, "shown"), (4, "not shown")):
+        cells = [(data, label) for data in SETS for label in BASELINES][:won]
+        edits: Edits = [(data, label, True, "irs", 0.8) for data, label in cells]
+        edits += [("shapes3d", label, True, "irs", 0.1) for label in BASELINES[1:]]  # the mean drop is large
+        assert decided(edited(edits))["004-2"].verdict == verdict
+
+
+def test_translation_is_compared_over_the_papers_methods_alone() -> None:
+    world = paper_world()
+    more = [replace(run, label="HFS") for run in world if run.label == "beta-TCVAE"]
+    assert decided([*world, *more])["004-5"] == decided(world)["004-5"]
+
+
 def test_a_single_run_without_numbers_decides_nothing() -> None:
     world = [run for run in paper_world() if run.seed == 0]
     for run in world:
@@ -428,6 +577,8 @@ def test_flowers_are_learned_from_where_there_are_some(tmp_path: Path, monkeypat
     assert flowers() == []
     (tmp_path / "flowers.zip").touch()
     assert [point["path"] for point in flowers()] == [str(tmp_path / "flowers.zip")]
+    (tmp_path / "flowers.zip").rename(tmp_path / "flowers12-224.zip")
+    assert [point["path"] for point in flowers()] == [str(tmp_path / "flowers12-224.zip")]
 
 
 @pytest.mark.slow
@@ -444,6 +595,8 @@ def test_a_tiny_plan_goes_from_runs_to_the_page(tmp_path: Path, monkeypatch: pyt
         VARIANT
     }
     monkeypatch.setattr(Shapes3D, "render", flat)
+    monkeypatch.syspath_prepend(str(EXPERIMENTS))
+    monkeypatch.setattr("intervention.why.REPEATS", 2)
     (tmp_path / "data" / "flowers").mkdir(parents=True)
     (tmp_path / "data" / "mnist").touch()  # no folder: the digits that ship with scikit-learn take its place
     for place, flower in enumerate(np.random.default_rng(0).integers(0, 256, (30, 32, 32, 3)).astype(np.uint8)):
@@ -464,15 +617,21 @@ def test_a_tiny_plan_goes_from_runs_to_the_page(tmp_path: Path, monkeypatch: pyt
     kinds = [["intervention", kind, steps] for kind in ("correlated", "independent") for steps in (3, 4)]
     assert [row[:3] for row in by_title["Coloured digits: over the length of training"]] == kinds
     one_thing = by_title["Coloured digits: one thing at a time, seed 11"]
-    assert [row[0] for row in one_thing] == [name for name in ("intervention", VARIANT, OF_THE_PAPER) for _ in "ab"]
+    assert [row[0] for row in one_thing] == [
+        name for name in ("intervention", VARIANT, OF_THE_PAPER, WITH_L_DIFF) for _ in "ab"
+    ]
     followed = by_title["Coloured digits: what follows an exchanged feature"]
     assert {row[0] for row in followed} == {"intervention", "FactorVAE 10", "FactorVAE 40"}
     assert all(len(row) == 7 and " / " in row[3] for row in followed)
-    sigmas = [row[2] for row in by_title["Coloured digits: robustness to correlation"]]
-    assert sigmas == ["independent", 0.4, 0.3, 0.2, 0.2]
+    assert all(isinstance(row[-2], float) and row[-1].count("/") == 3 for row in one_thing)  # L_adv, and what follows
+    sigmas = [row[1] for row in by_title["Coloured digits: robustness to correlation"]]
+    assert sigmas == ["independent", 0.4, 0.3, 0.2]
+    moved = by_title["Sprites and scenes: what follows an exchanged feature"]
+    assert {row[0] for row in moved} == {"dSprites", "3D Shapes"} and all(row[3] and row[4] for row in moved)
+    assert not any("pilot" in title for title in by_title)
     paths = list((tmp_path / "runs").glob("*/run.json"))
     begun = {json.loads(path.read_text())["start_from"] for path in paths}
-    assert len(begun - {None}) == 1 and begun - {None} <= {path.parent.name for path in paths}
+    assert len(begun - {None}) == 2 and begun - {None} <= {path.parent.name for path in paths}
     names = ["importance_intervention_shapes3d", "traversals_factorvae_40_shapes3d", "traversals_flowers"]
     sizes = {}
     for name in [*names, "neighbours_flowers"]:
