@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import scipy
 from scipy.stats import spearmanr
+from threadpoolctl import threadpool_info
 
 from tests.metrics.golden import CASES, Array, arrays, expected, needed, train, train_and_test, values
 from unbraid.metrics.beta_vae_score import beta_vae_score, classify
@@ -89,6 +90,11 @@ def test_sap_by_correlation(case: str) -> None:
     assert found.value == pytest.approx(expected(case)["sap_continuous"]["SAP_score"], rel=CLOSE, abs=1e-9)
 
 
+def openblas_kernels() -> set[str]:
+    """Those that OpenBLAS has chosen for this processor, which decide the last bits of matrix products."""
+    return {str(each["architecture"]) for each in threadpool_info() if each["internal_api"] == "openblas"}
+
+
 @every_case
 def test_explicitness(case: str) -> None:
     reference = expected(case)["explicitness"]
@@ -100,7 +106,8 @@ def test_explicitness(case: str) -> None:
         assert found.value == pytest.approx(alone.value, abs=1e-3)
         return
     found = explicitness(*train_and_test(case), rng(), train=10_000)
-    close = CLOSE if scipy.__version__ >= "1.17" else 2e-5  # an older L-BFGS stops elsewhere within its tolerance
+    # an older L-BFGS, and one whose matrix products add up in another order, stops elsewhere within its tolerance
+    close = CLOSE if scipy.__version__ >= "1.17" and openblas_kernels() <= {"Haswell", "Zen"} else 2e-5
     assert found.value == pytest.approx(reference["explicitness_score_test"], rel=close)
     assert found.parts["train"] == pytest.approx(reference["explicitness_score_train"], rel=close)
 

@@ -79,7 +79,8 @@ def test_latents_with_little_divergence_are_left_out() -> None:
     noisy = [np.concatenate([run, noise(60, 1, 9 + i)], 1) for i, run in enumerate(RUNS)]
     kl = [[3.0] * run.shape[1] + [0.01] for run in RUNS]
     found = udr(noisy, rng(), kl=kl, method="spearman", resamplings=0)
-    assert found.parts["pairwise"] == udr(RUNS, rng(), method="spearman", resamplings=0).parts["pairwise"]
+    alone = udr(RUNS, rng(), method="spearman", resamplings=0)
+    np.testing.assert_allclose(found.parts["pairwise"], alone.parts["pairwise"], rtol=1e-12)
     kept = udr(noisy, rng(), kl=kl, least_kl=0.009, method="spearman", resamplings=0)
     assert kept.parts["pairwise"] == udr(noisy, rng(), method="spearman", resamplings=0).parts["pairwise"]
     still = [np.insert(run, 0, 4.0, 1) for run in RUNS]
