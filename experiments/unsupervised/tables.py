@@ -83,7 +83,7 @@ def variance(table: pd.DataFrame, way: str) -> Table:
     groups = {"objective": (6, 300), "objective and strength": (36, 50)}[way]  # of the study: count, and runs of each
     theirs = (groups[0] - 1) / (groups[0] * groups[1] - 1)
     note = (
-        f"As many groups explain {by_chance:.0%} of noise here, and {theirs:.1%} in the study, which has fifteen times "
+        f"As many groups explain {100 * by_chance:.0f} % of noise here, and {100 * theirs:.1f} % in the study, which has fifteen times "
         "as many runs of each data set."
     )
     return Table(f"Variance explained by {way}", ["data set", *METRICS], rows, note)
@@ -185,11 +185,8 @@ def told(value: float, error: float = float("nan"), *, percent: bool = False) ->
     if not np.isfinite(value):
         return ""
     number, unit, digits = (100 * value, " %", 0) if percent else (value, "", 2)
-    return (
-        f"{number:.{digits}f}"
-        + (f" ± {100 * error if percent else error:.{digits}f}" if np.isfinite(error) else "")
-        + unit
-    )
+    around = f" ± {100 * error if percent else error:.{digits}f}" if np.isfinite(error) else ""
+    return f"{round(number, digits) + 0.0:.{digits}f}{around}{unit}"  # no minus before a zero
 
 
 def _half_width(values: np.ndarray) -> float:

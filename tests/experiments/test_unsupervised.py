@@ -161,7 +161,8 @@ def test_tables_have_the_numbers_of_the_study_beside_ours() -> None:
     beyond, error = number(shares["shapes3d, ours, beyond chance"][2])
     assert beyond == pytest.approx(100 * (1 - (1 - share) * 119 / 96), abs=2.5) and 1 < error < 40
     assert (
-        "explain 19% of noise here, and 1.9% in the study" in found["Variance explained by objective and strength"].note
+        "explain 19 % of noise here, and 1.9 % in the study"
+        in found["Variance explained by objective and strength"].note
     )
     rows = found["How often a transferred choice beats a random one"].rows
     assert [row[2] for row in rows] == ["80.7%", "59.3%", "54.9%"]
@@ -192,8 +193,8 @@ def test_what_the_seed_decides_and_what_chooses_a_run() -> None:
 
 
 def test_a_number_that_is_not_known_is_left_out_of_its_cell() -> None:
-    assert [told(0.123), told(0.123, 0.04), told(0.5, 0.1, percent=True), told(float("nan"), 1.0)] == [
-        "0.12", "0.12 ± 0.04", "50 ± 10 %", "",
+    assert [told(0.123), told(-0.001, 0.04), told(0.5, 0.1, percent=True), told(float("nan"), 1.0)] == [
+        "0.12", "0.00 ± 0.04", "50 ± 10 %", "",
     ]  # fmt: skip
 
 
