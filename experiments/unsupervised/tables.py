@@ -83,8 +83,8 @@ def variance(table: pd.DataFrame, way: str) -> Table:
     groups = {"objective": (6, 300), "objective and strength": (36, 50)}[way]  # of the study: count, and runs of each
     theirs = (groups[0] - 1) / (groups[0] * groups[1] - 1)
     note = (
-        f"As many groups explain {100 * by_chance:.0f} % of noise here, and {100 * theirs:.1f} % in the study, which has "
-        "fifteen times as many runs of each data set."
+        f"As many groups explain {100 * by_chance:.0f} % of noise here, and {100 * theirs:.1f} % in the study, which "
+        "has fifteen times as many runs of each data set."
     )
     return Table(f"Variance explained by {way}", ["data set", *METRICS], rows, note)
 
