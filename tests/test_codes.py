@@ -21,6 +21,8 @@ PLAIN: dict[str, Any] = {"codes_z": np.zeros((4, 2)), "factors": np.zeros((4, 1)
         ({"label": np.array("kind"), "groups": np.array(["hue"])}, "'groups' does not fit"),
         ({"shared": np.array(["hue"])}, "'shared' does not fit"),
         ({"label": np.array("kind"), "predicted": np.zeros(4, int)}, "'label' does not fit"),
+        ({"factor_names": np.array(["hue"]), "kinds": np.array([0])}, "'0' is not in its 'factor_names' .hue."),
+        ({"kinds": np.array(["hue"])}, "'hue' is not in its 'factor_names' .there are none."),
     ],
 )
 def test_arrays_that_do_not_fit_together_are_refused(more: dict[str, Any], message: str) -> None:

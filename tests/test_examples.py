@@ -13,6 +13,7 @@ EXAMPLES = Path(__file__).parents[1] / "examples"
 ARGUMENTS = {
     "pairs.py": ["20"],
     "own_images.py": ["pictures.npy", "20"],
+    "own_data.py": ["20"],
     "own_method.py": ["20"],
     "own_network.py": ["20"],
     "estimator.py": ["20"],

@@ -77,13 +77,13 @@ def find(kind: str, name: str) -> Entry:
     raise unknown(KINDS[kind], name, [*known, *installed])
 
 
-def method_entry(method: Any) -> Entry:
-    """The entry of a method that is given by name, by place or as a class."""
-    if isinstance(method, str):
-        return find("methods", method)
-    if not isinstance(method, type):
-        raise UserError(f"a method is given by its name, as 'file.py:Class' or as a class, not as {method!r}")
-    return _own("methods", method, name_of(method))
+def entry_of(kind: str, thing: Any) -> Entry:
+    """The entry of a method or data set that is given by name, by place or as a class."""
+    if isinstance(thing, str):
+        return find(kind, thing)
+    if not isinstance(thing, type):
+        raise UserError(f"a {KINDS[kind]} is given by its name, as 'file.py:Class' or as a class, not as {thing!r}")
+    return _own(kind, thing, name_of(thing))
 
 
 def installed_entries(kind: str) -> dict[str, Entry]:
@@ -94,12 +94,12 @@ def installed_entries(kind: str) -> dict[str, Entry]:
 
 
 def name_of(thing: Any) -> str:
-    """The name by which a method is found again: that of its file here, or the place of a user's own class."""
+    """The name by which a class is found again: that of its file here, or the place of a user's own."""
     module = str(thing.__module__)
-    if module.startswith("unbraid.methods."):
+    if module.startswith(("unbraid.methods.", "unbraid.data.sets.")):
         return module.rpartition(".")[2]
     place = place_of(thing)
-    names = [name for name, point in _installed("methods").items() if point.value == place]
+    names = [name for kind in TRAIT for name, point in _installed(kind).items() if point.value == place]
     return names[0] if names else place
 
 

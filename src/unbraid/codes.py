@@ -175,6 +175,11 @@ class Codes:
         wrong = [name for name, fit in fits.items() if not fit]
         if wrong:
             raise UserError(f"{where} is damaged: '{wrong[0]}' does not fit its {n} rows of {k} factors")
+        if strangers := [name for name in self.kinds if name not in names]:
+            raise UserError(
+                f"{where}: 'kinds' holds names of factors, and '{strangers[0]}' is not in its 'factor_names' "
+                f"({', '.join(names) or 'there are none'})"
+            )
         return self
 
 

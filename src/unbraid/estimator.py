@@ -76,7 +76,7 @@ class Disentangler(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def _defaults(self) -> dict[str, Any]:
         """The method's arguments, those of its sampler, and its networks; nothing where there is no such method."""
         try:
-            entry = catalogue.method_entry(self.method)
+            entry = catalogue.entry_of("methods", self.method)
         except UserError:  # `fit` says so
             return {}
         known = (*entry.arguments, *catalogue.sampling(entry.traits["batch_kind"]), *catalogue.NETWORKS)
@@ -95,7 +95,7 @@ class Disentangler(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """
         for name in [name for name in vars(self) if name[0] != "_" and name[-1] == "_"]:  # what was learnt before
             delattr(self, name)
-        entry = catalogue.method_entry(self.method)
+        entry = catalogue.entry_of("methods", self.method)
         kind = entry.traits["batch_kind"]
         known = y if kind in ("Labelled", "Views", "Pairs") else None
         given = {n: value for n, value in self.get_params(deep=False).items() if n not in self._get_param_names()}

@@ -24,9 +24,12 @@ from unbraid.train.run import SCALING, Plan, Run
 NETWORKS = [argument.name for argument in catalogue.NETWORKS]
 
 
-def load_data(name: str, **arguments: Any) -> Table:
-    """A data set by name, or your own as 'file.py:Class'; `unbraid list data` shows the names and their arguments."""
-    entry = catalogue.find("data", name)
+def load_data(name: str | type[Table], **arguments: Any) -> Table:
+    """A data set by name; `unbraid list data` shows the names and their arguments.
+
+    Your own is given as 'file.py:Class' or as its class.
+    """
+    entry = catalogue.entry_of("data", name)
     catalogue.check(entry, arguments)
     table: Table = entry.load()(**{argument: config.plain(value) for argument, value in arguments.items()})
     table.origin = entry.name if not entry.folder else None
@@ -41,7 +44,7 @@ def build(name: str | type[Method[Any]], data: Table, *, seed: int = 0, **argume
     """
     if not 0 <= seed < 2**63:
         raise UserError(f"the seed must be 0 or more and have less than 64 bits, and is {seed}")
-    entry = catalogue.method_entry(name)
+    entry = catalogue.entry_of("methods", name)
     catalogue.check(entry, {n: value for n, value in arguments.items() if n not in NETWORKS})
     try:
         return built(entry, data.spec, {n: config.plain(value) for n, value in arguments.items()}, seed)
@@ -82,7 +85,7 @@ def load_method(
     run = Run(path)
     named = {"method": method, "encoder": encoder, "decoder": decoder}
     check_trust(run.plan, {name for name, given in named.items() if given is not None}, trust or run.trusted, run.path)
-    entry = catalogue.method_entry(method or run.plan.method)
+    entry = catalogue.entry_of("methods", method or run.plan.method)
     own = {name: given for name, given in named.items() if name in NETWORKS and given is not None}
     try:
         saved: dict[str, Any] = {n: tuple(v) if isinstance(v, list) else v for n, v in run.config["spec"].items()}
