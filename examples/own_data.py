@@ -34,7 +34,9 @@ class Faces(Grid):
         """The images of these combinations of factors. [n, 3] -> [n, 1, size, size]"""
         place = np.linspace(-1, 1, self.shape[-1])
         x, y = place[None, None, :], place[None, :, None]
-        smile, gaze, light = ((column / (f.size - 1))[:, None, None] for column, f in zip(values.T, self.factors))
+        smile, gaze, light = (
+            (column / (f.size - 1))[:, None, None] for column, f in zip(values.T, self.factors, strict=True)
+        )
         head = np.hypot(x, y) < 0.95
         eyes = np.hypot(abs(x) - 0.4, y + 0.25) < 0.28
         pupils = np.hypot(abs(x - 0.28 * (gaze - 0.5)) - 0.4, y + 0.25) < 0.13
