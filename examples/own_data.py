@@ -42,8 +42,8 @@ class Faces(Grid):
         pupils = np.hypot(abs(x - 0.28 * (gaze - 0.5)) - 0.4, y + 0.25) < 0.13
         mouth = (abs(y - 0.45 - (2 * smile - 1) * (0.15 - x**2)) < 0.1) & (abs(x) < 0.55)
         skin = 90 + 120 * light
-        drawn = np.select([pupils | mouth, eyes, head], [0, 255, skin], 0)
-        return drawn[:, None].astype(np.uint8)
+        drawn: Bytes = np.select([pupils | mouth, eyes, head], [0, 255, skin], 0)[:, None].astype(np.uint8)
+        return drawn
 
 
 if __name__ == "__main__":  # so that the file can be imported

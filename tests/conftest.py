@@ -66,7 +66,7 @@ def fewest_steps_for_pictures() -> Iterator[None]:
 def each_core_has_tests_of_its_own() -> Iterator[None]:
     """Metrics use one thread where none are asked for: two of each process of tests would wait for each other."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("unbraid.metrics.fitting.available_cores", lambda: 1)
+        patch.setattr("unbraid.metrics.fitting.cores", lambda: 1)
         yield
 
 

@@ -115,6 +115,11 @@ def test_it_stands_in_a_pipeline_and_in_a_grid_search() -> None:
     alone = GridSearchCV(Disentangler("beta_vae", **QUICK), {"latents": [1, 3]}, cv=2).fit(FEATURES)
     assert np.isfinite(alone.cv_results_["mean_test_score"]).all()
     assert alone.best_estimator_.transform(FEATURES).shape[1] == alone.best_params_["latents"]
+    methods = GridSearchCV(Disentangler(**QUICK), {"method": ["vae", "beta_tcvae", "beta_vae"]}, cv=2).fit(FEATURES)
+    assert np.isfinite(methods.cv_results_["mean_test_score"]).all()
+    assert not hasattr(clone(Disentangler("beta_vae", **QUICK)).set_params(method="vae"), "beta")
+    with pytest.raises(UserError, match="no argument of vae is called 'beta'"):  # it was asked for
+        clone(Disentangler("beta_vae", beta=2.0, **QUICK)).set_params(method="vae").fit(FEATURES)
 
 
 def test_classes_and_nuisances() -> None:

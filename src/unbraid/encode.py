@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from unbraid.codes import Block, Codes
+from unbraid.data.batch import as_floats
 from unbraid.data.table import Rows, Table
 from unbraid.errors import UserError
 from unbraid.maths import gaussian
@@ -146,8 +147,7 @@ def _again(method: Method[Any], z: dict[str, Tensor]) -> dict[str, Tensor]:
 
 def images(method: Method[Any], table: Table, rows: Rows) -> Tensor:
     """These rows as the method sees them: floats in [0, 1] on its device."""
-    x = torch.from_numpy(table.images(rows)).to(next(method.parameters()).device)
-    return x.float().div_(255) if x.dtype == torch.uint8 else x
+    return as_floats(torch.from_numpy(table.images(rows)).to(next(method.parameters()).device))
 
 
 def to_bytes(x: Tensor) -> NDArray[np.uint8]:

@@ -73,6 +73,17 @@ class Disentangler(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         given = {name: value for name, value in vars(self).items() if name[0] != "_" and name[-1] != "_"}
         return own | self._defaults() | given
 
+    def set_params(self, **params: Any) -> Self:
+        """Sets arguments; with another method, those that it has not and that were left at their defaults are gone."""
+        if "method" in params:
+            before = self._defaults()
+            self.method = params["method"]
+            now = self._defaults() or before  # where there is no such method `fit` says so
+            for name in before.keys() - now.keys():
+                if name in vars(self) and getattr(self, name) == before[name]:
+                    delattr(self, name)
+        return super().set_params(**params)  # type: ignore[no-any-return]
+
     def _defaults(self) -> dict[str, Any]:
         """The method's arguments, those of its sampler, and its networks; nothing where there is no such method."""
         try:

@@ -12,6 +12,7 @@ import numpy as np
 
 from unbraid import catalogue
 from unbraid.codes import FILE, Block, Codes, read_codes
+from unbraid.data.io import column_files
 from unbraid.data.io.array_files import read_arrays
 from unbraid.errors import UserError, of_the_disk
 from unbraid.metrics.contract import Score
@@ -25,7 +26,6 @@ if TYPE_CHECKING:  # scores of codes need no torch
     from unbraid.data.table import Table
     from unbraid.methods.contract import Method
 
-TABLES = (".csv", ".tsv", ".parquet", ".h5ad")  # files with named columns
 POINTS = 10_000  # rows encoded unless another number is asked for
 
 
@@ -135,7 +135,7 @@ def score_file(
         codes: columns with the codes, by name or as patterns such as 'z*'
         factors: columns with the factors
     """
-    if codes or factors or Path(path).suffix.lower() in TABLES:
+    if codes or factors or Path(path).suffix.lower() in column_files.OPEN:
         columns = _from_columns(str(path), codes or (), factors or ())
         return _scores(columns, metrics, options, seed=seed, block=block, loaded=None, where=str(path))
     arrays = read_arrays(Path(path))

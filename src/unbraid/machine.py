@@ -25,7 +25,7 @@ CONTAINER_LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.l
 
 
 def cores() -> int:
-    """The number of cores that this process may use."""
+    """The number of cores that this process may use; not every system can restrict a process to some."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 

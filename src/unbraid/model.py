@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from unbraid import machine
+from unbraid.data.batch import as_floats
 from unbraid.data.counts import Counts, check_counts
 from unbraid.data.features import Scaling
 from unbraid.data.samples import SampleError, Samples, as_given, expect, read, to_array
@@ -212,7 +213,7 @@ class Model:
         for start in range(0, len(samples), self.batch):
             batch = samples.batch(slice(start, start + self.batch))
             x = torch.from_numpy(self.scaling.apply(batch) if self.scaling else batch).to(self.device)
-            found.append(use(x.float().div_(255) if x.dtype == torch.uint8 else x))
+            found.append(use(as_floats(x)))
         return found
 
     @torch.no_grad()

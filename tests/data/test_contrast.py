@@ -13,7 +13,7 @@ from PIL import Image
 from unbraid.data.batch import TargetBackground
 from unbraid.data.compose import digits
 from unbraid.data.compose.photographs import GreyPhotographs
-from unbraid.data.compose.texture import Patches, cut_squares
+from unbraid.data.compose.texture import Patches, any_picture, cut_squares
 from unbraid.data.samplers import sampler
 from unbraid.data.sets.affectnet_emotions import AffectNetEmotions
 from unbraid.data.sets.celeba import ATTRIBUTES, CelebA
@@ -284,3 +284,25 @@ def test_rows_of_both_folders_are_held_out(tmp_path: Path) -> None:
         assert [int(Path(name).stem) for name in held.files] == [shade // 10 for shade in shades(held)]
     with pytest.raises(UserError, match="this would hold out 12 of the 12 rows"):
         TwoFolders(target=str(tmp_path / "more"), background=str(tmp_path / "less"), size=8, test_rows=12)
+
+
+def test_folders_of_training_and_test_rows(tmp_path: Path) -> None:
+    names = ("more/train/1", "more/test/2", "less/train/3", "less/test/4", "plain/5", "plain/6")
+    for name in names:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        Image.fromarray(np.full((8, 8), 10 * int(name[-1]), np.uint8)).save(tmp_path / f"{name}.png")
+    more, less, plain = (str(tmp_path / name) for name in ("more", "less", "plain"))
+    table = TwoFolders(target=more, background=less, size=8)
+    assert table.test is not None
+    parts = (table, table.background, table.test, table.test.background)
+    assert [shades(part) for part in parts] == [[10], [30], [20], [40]]
+    with pytest.raises(UserError, match="one has a folder 'test' and the other has none"):
+        TwoFolders(target=more, background=plain, size=8)
+    with pytest.raises(UserError, match="has a folder 'test' already: leave test_rows out"):
+        TwoFolders(target=more, background=less, size=8, test_rows=1)
+
+
+def test_textures_of_16_bits_are_scaled_and_not_cut(tmp_path: Path) -> None:
+    wide = np.random.default_rng(0).integers(0, 2**16, (40, 40), dtype=np.uint16)
+    Image.fromarray(wide).save(tmp_path / "wide.png")
+    np.testing.assert_array_equal(any_picture(tmp_path / "wide.png")[0], wide >> 8)

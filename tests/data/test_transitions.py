@@ -12,7 +12,7 @@ from tests.toys import Squares
 
 from unbraid.data.arrays import from_pairs
 from unbraid.data.batch import Transitions
-from unbraid.data.moves import laplace_steps, moved
+from unbraid.data.moves import TRIES, laplace_steps, moved, until_found
 from unbraid.data.samplers import sampler
 from unbraid.data.sets.images import Images
 from unbraid.data.split import correlate, hold_out, select_rows
@@ -109,3 +109,16 @@ def test_arrays_of_successive_samples_are_pairs() -> None:
     drawn = sampler(from_pairs(x[:-1], x[1:]), Transitions, batch=30, seed=0)(0)
     assert isinstance(drawn, Transitions)
     assert (drawn.x2.int() - drawn.x1.int() == 1).all()
+
+
+def test_frames_whose_next_is_held_out_are_told(tmp_path: Path) -> None:
+    film(tmp_path / "a", *range(10))
+    kept = hold_out(Images(path=str(tmp_path), size=8), fraction=0.4)
+    with pytest.raises(UserError, match="in films the next frame may be held out: hold out whole films"):
+        sampler(kept, Transitions, batch=20, seed=0)(0)
+
+
+def test_the_last_try_counts() -> None:
+    left = iter(range(TRIES))
+    found = until_found(lambda rows, _: np.where(next(left) == TRIES - 1, rows + 1, -1), np.arange(3), np.ones(3, int))
+    assert found.tolist() == [1, 2, 3]

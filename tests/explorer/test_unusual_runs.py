@@ -21,6 +21,7 @@ from unbraid.cli import main
 from unbraid.data.table import Bytes, Rows, Table
 from unbraid.errors import UserError
 from unbraid.explorer import network, sheet
+from unbraid.explorer import page as page_module
 from unbraid.reports.page import title
 from unbraid.train.load import load_method
 from unbraid.train.run import Run
@@ -95,7 +96,12 @@ def test_without_factors_there_is_no_heat_map(opened: Opened, run: Run, tmp_path
     copy = Run(shutil.copytree(run.path, tmp_path / "copy"))
     (copy.path / "scores.json").write_text("{}")
     arrays = copy.arrays("codes.npz")
-    copy.write_arrays("codes.npz", **arrays | {"factors": arrays["factors"][:, :0], "factor_names": np.array([], str)})
+    copy.write_arrays(
+        "codes.npz",
+        **arrays
+        | {"factors": arrays["factors"][:, :0], "factor_names": np.array([], str)}
+        | {"kinds": np.array([], str)},
+    )
     page = opened(explore(copy, data=Pictures(), images=20))
     assert not page.locator("#heat").is_visible() and not page.locator("#scores").is_visible()
     assert page.locator("#map").is_visible()
@@ -131,7 +137,9 @@ def test_names_are_never_read_as_html(opened: Opened, run: Run, tmp_path: Path) 
     copy = Run(shutil.copytree(run.path, tmp_path / "<img src=x onerror='window.hacked = 1'>"))
     arrays = copy.arrays("codes.npz")
     names = np.array([factor.name for factor in table.factors])
-    copy.write_arrays("codes.npz", **arrays | {"factor_names": names, "label": np.array(table.label)})
+    copy.write_arrays(
+        "codes.npz", **arrays | {"factor_names": names, "label": np.array(table.label)} | {"kinds": names[[2]]}
+    )
     scores = copy.scores()
     scores["mig"] = scores["mig"] | {"warnings": [NASTY]}
     copy.write_json("scores.json", scores | {NASTY: scores["mig"]})
@@ -284,3 +292,16 @@ def test_pictures_of_a_sheet_shrink_until_it_fits() -> None:
     small = sheet.sheet(images, largest=40_000)
     assert small["width"] == 32
     assert len(small["address"]) < 60_000
+
+
+def test_runs_on_other_images_of_the_same_set_are_refused(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As where the same number of rows was drawn anew."""
+    other = Run(shutil.copytree(run.path, tmp_path / "other"))
+    turned = alone()
+    turned.render = lambda values: 255 - Squares.render(turned, values)  # type: ignore[method-assign]
+    tables = {str(run.path): alone(), str(other.path): turned}
+    monkeypatch.setattr(page_module, "load_table", lambda run, **_: tables[str(run.path)])
+    with pytest.raises(UserError, match="are different images: their data have other arguments"):
+        explore(run, other, images=20, out=tmp_path / "page.html")

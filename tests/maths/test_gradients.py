@@ -23,6 +23,9 @@ def test_each_part_gets_its_own_gradient_from_a_scalar_of_value_zero() -> None:
     found = [gradient for s, part in zip(scalars, (first, second), strict=True) for gradient in of(s, part)]
     assert [s.item() for s in scalars] == [0, 0]
     torch.testing.assert_close(found, list(expected))
+    first.bias.requires_grad_(False)
+    scalar, _ = one_backward_pass(second(first(x).tanh()).square().sum(), first, second)
+    torch.testing.assert_close(torch.autograd.grad(scalar, first.weight)[0], expected[0])
 
 
 def of(scalar: Tensor, part: nn.Module) -> list[Tensor]:

@@ -83,7 +83,7 @@ def test_codes_that_are_constant_give_points_at_zero(monkeypatch: pytest.MonkeyP
 
 
 def test_points_are_made_a_chunk_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "CHUNK", 3)
+    monkeypatch.setattr(module, "chunk_of", lambda numbers: 3)
     codes = 2.0 ** np.arange(6)[:, None]  # distances tell the pair
     points = module._points(codes, RowsByValue(Column(np.array([0, 0, 0, 1, 1, 1]), 2)), 7, 1, rng())
     assert points.shape == (7, 1) and set(points[:, 0].tolist()) <= {1, 2, 3, 8, 16, 24}

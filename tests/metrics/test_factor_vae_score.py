@@ -125,7 +125,7 @@ def test_continuous_factors_are_cut_into_bins() -> None:
 
 def test_variances_of_batches_a_chunk_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """The variance times the number of rows, averaged over the latents of a unit."""
-    monkeypatch.setattr(module, "CHUNK", 3)
+    monkeypatch.setattr(module, "chunk_of", lambda numbers: 3)
     lookup, units = RowsByValue(Column(np.arange(20) % 2, 2)), [np.array([0, 2]), np.array([1])]
     codes, draw = noise(20, 3), rng(5)
     found = batch_variances(codes, lookup, 7, 4, units, rng(5))

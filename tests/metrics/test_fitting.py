@@ -14,8 +14,9 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from tests.metrics.worlds import rng
 from unbraid.errors import UserError
+from unbraid.machine import cores
 from unbraid.metrics import fitting
-from unbraid.metrics.fitting import available_cores, no_convergence_warnings, parallel, split_rows
+from unbraid.metrics.fitting import no_convergence_warnings, parallel, split_rows
 
 
 @pytest.mark.parametrize(("n", "two_thirds"), [(3, 2), (10, 6), (11, 7), (12, 8)])
@@ -41,7 +42,7 @@ def test_jobs_are_threads_and_one_job_is_the_thread_that_asks() -> None:
 
 
 def test_no_number_of_jobs_is_one_for_each_core(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fitting, "available_cores", lambda: 2)
+    monkeypatch.setattr(fitting, "cores", lambda: 2)
     meet = threading.Barrier(2, timeout=5)
     assert sum(parallel(lambda _: meet.wait(), [0, 0], 0)) == 1
 
@@ -56,12 +57,12 @@ def test_linear_algebra_has_one_thread_in_each() -> None:
 
 def test_cores_are_those_of_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "sched_getaffinity", {0: {3, 5, 8}, 1: {0}}.__getitem__, raising=False)
-    assert available_cores() == 3
+    assert cores() == 3
     monkeypatch.delattr(os, "sched_getaffinity")
     monkeypatch.setattr(os, "cpu_count", lambda: 7)
-    assert available_cores() == 7
+    assert cores() == 7
     monkeypatch.setattr(os, "cpu_count", lambda: None)
-    assert available_cores() == 1
+    assert cores() == 1
 
 
 def warned(message: str, category: type[Warning] = UserWarning) -> list[Any]:

@@ -10,7 +10,7 @@ import pytest
 
 from tests.metrics.worlds import noise, rng
 from unbraid.metrics.arrays import Column, check_arrays
-from unbraid.metrics.interventions import RowsByValue, rare_value_warnings, sorted_by_value
+from unbraid.metrics.interventions import RowsByValue, chunk_of, rare_value_warnings, sorted_by_value
 
 
 @pytest.mark.parametrize("size", [3, 300])
@@ -20,6 +20,12 @@ def test_rows_of_a_value_keep_their_order(size: int) -> None:
     assert order.tolist() == sorted(range(1000), key=lambda row: (values[row], row))
     for value in range(size):
         assert counts[value] == (values == value).sum() and starts[value] == (values < value).sum()
+
+
+def test_a_piece_of_work_has_128_mb_at_most() -> None:
+    assert chunk_of(64 * 10) == chunk_of(64 * 128) == 2048
+    assert 8 * chunk_of(64 * 2048) * 64 * 2048 <= 128 * 2**20
+    assert chunk_of(10**9) == 1
 
 
 def test_a_value_without_rows_has_a_place_and_none_in_it() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 import torch
@@ -10,6 +12,7 @@ from scipy.stats import norm
 from tests.toys import Squares
 from unbraid import build, fit, load_run, report, represent
 from unbraid.codes import Block, Codes
+from unbraid.data.arrays import from_arrays, from_pairs
 from unbraid.evaluate import score
 from unbraid.methods.swap_vae import SwapVAE
 from unbraid.problems.scores import take_scores
@@ -141,3 +144,27 @@ def test_the_report_shows_the_blocks(run: Run) -> None:
         "<td>leakage_sampled</td>",
     ):
         assert part in page, part
+
+
+def test_without_pairs_to_swap_the_rest_is_drawn(tmp_path: Path) -> None:
+    """A table of few rows has no two that differ in one factor; pairs of one's own differ in as many as they do."""
+    rng = np.random.default_rng(0)
+    rows, labels = rng.normal(size=(60, 6)), rng.integers(0, 3, 60)
+    table = from_arrays(rows, label=labels, factors=rng.integers(0, 30, (60, 2)))
+    uai = build("uai", table, net="dense")
+    run = fit(uai, table, steps=2, batch=8, out=str(tmp_path), show=False)
+    represent(run, uai, table)
+    assert not (run.path / "pictures.npz").exists() and len(run.arrays("codes.npz")["codes_p"]) == 60
+    x = rng.integers(0, 256, (2, 40, 12, 12), dtype=np.uint8)
+    pairs = from_pairs(*x, changed=2, label=labels[:40])
+    swap = build("swap_vae", pairs, width=4, predictive=3, nuisance=5)
+    run = fit(swap, pairs, steps=2, batch=8, out=str(tmp_path), show=False)
+    represent(run, swap, pairs)
+    assert run.arrays("pictures.npz")["swapped"].shape == (5, 2, 10, 1, 12, 12)
+
+
+def test_options_reach_the_scores_that_are_taken_by_default(run: Run) -> None:
+    found = score(run, options={"leakage": {"train": 300}, "mig": {"bins": 7}})
+    assert found["leakage"].params["train"] == 300 and found["mig"].params["bins"] == 7
+    by_metric = score(run, options={"probe_table": {"train": 200}})
+    assert by_metric["leakage"].params["train"] == 200 and by_metric["mig"].params["bins"] == 20

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from unbraid.cli import main
 from unbraid.study import Study, product
 from unbraid.study import estimate as estimates
 from unbraid.study.execute import kind
@@ -39,3 +40,15 @@ def test_a_calibration_waits_for_no_other_run(tmp_path: Path, monkeypatch: pytes
     jobs = Study(runs=[RUN, {**RUN, "steps": 200, "start_from": {"steps": 400}}], metrics=["mig"]).jobs()
     estimates.calibrate(jobs[1:], str(tmp_path), show=False)
     assert [task["job"]["plan"]["start_from"] for task in sent] == [None]
+
+
+def test_a_calibration_uses_the_device_and_the_threads_of_the_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sent: list[Any] = []
+    monkeypatch.setattr(estimates, "run_all", lambda tasks, threads, **_: sent.append((*tasks, threads)))
+    (tmp_path / "s.py").write_text(f"from unbraid.study import Study\nstudy = Study(runs=[{RUN}], metrics=['mig'])")
+    words = ["study", str(tmp_path / "s.py"), "--list", "--calibrate", "--device", "cuda", "--threads", "3"]
+    assert main([*words, "--out", str(tmp_path / "runs"), "--quiet"]) == 0
+    ((task, threads),) = sent
+    assert (task["device"], task["threads"], threads) == ("cuda", 3, 3)

@@ -330,8 +330,14 @@ def test_weights_that_are_not_finite_are_never_saved(tmp_path: Path) -> None:
 def test_a_method_with_other_weights_is_refused_in_the_same_directory(tmp_path: Path) -> None:
     method = build(Scheduled)
     fit(method, TABLE, steps=3, batch=4, out=str(tmp_path), show=False)
+    other = build(Scheduled)
+    with torch.no_grad():
+        next(other.parameters()).add_(1)
     with pytest.raises(UserError, match="began from other weights"):
-        fit(method, TABLE, steps=3, batch=4, out=str(tmp_path), show=False)
+        fit(other, TABLE, steps=3, batch=4, out=str(tmp_path), show=False)
+    for steps in (3, 4):  # the same run, and another that would be said to begin with the seed's weights
+        with pytest.raises(UserError, match=r"was trained already, in .*: build it anew"):
+            fit(method, TABLE, steps=steps, batch=4, out=str(tmp_path), show=False)
     same: dict[str, Any] = {"steps": np.int64(3), "batch": np.int64(4), "seed": np.int64(0)}
     again = fit(build(Scheduled), TABLE, **same, out=str(tmp_path), show=False)
     assert again.finished
@@ -448,3 +454,26 @@ def test_a_data_set_of_ones_own_is_named_by_its_place(tmp_path: Path) -> None:
     assert isinstance(load_table(run), Squares)
     with pytest.raises(UserError, match=r"trained on tests\.toys:Squares, which is code of its own"):
         load_table(Run(run.path))
+
+
+def test_frozen_weights_stay_as_they_are(tmp_path: Path) -> None:
+    method = build(Alternating)
+    method.layer.bias.requires_grad_(False)
+    before = method.layer.bias.clone(), method.layer.weight.clone()
+    fit(method, TABLE, steps=4, batch=4, out=str(tmp_path), show=False)
+    assert torch.equal(method.layer.bias, before[0]) and not torch.equal(method.layer.weight, before[1])
+    method.critic.requires_grad_(False)
+    with pytest.raises(UserError, match="all weights of the group 'critic' are frozen"):
+        Trainer(method)
+
+
+def test_a_method_of_another_seed_is_refused(tmp_path: Path) -> None:
+    """The run would say that its weights came from a seed which gives others."""
+    method = unbraid.build("vae", TABLE, width=2, seed=3)
+    with pytest.raises(UserError, match="built with seed 3 and is to be trained with 4"):
+        fit(method, TABLE, steps=1, batch=4, seed=4, out=str(tmp_path), show=False)
+    run = fit(method, TABLE, steps=1, batch=4, seed=3, out=str(tmp_path), show=False)
+    more = fit(method, TABLE, steps=2, batch=4, seed=4, start_from=str(run.path), out=str(tmp_path), show=False)
+    assert more.plan.start_from == run.path.name
+    with pytest.raises(UserError, match="was trained already"):
+        fit(unbraid.load_run(run.path).method, TABLE, steps=3, batch=4, seed=3, out=str(tmp_path), show=False)

@@ -12,6 +12,7 @@ import torch
 import unbraid
 from tests.toys import Squares
 from unbraid.cli import main
+from unbraid.data.table import Spec
 from unbraid.errors import UserError
 from unbraid.methods.contract import Group
 from unbraid.methods.vae import VAE
@@ -169,3 +170,14 @@ def test_what_was_written_for_tensorboard_is_kept_where_training_fails(tmp_path:
     with pytest.raises(RuntimeError, match="enough"):
         unbraid.fit(method, data, steps=1, batch=4, out=str(tmp_path), show=False, hooks=[board, stop])
     assert board.writer.closed
+
+
+def test_tensorboard_ends_well_where_a_class_cannot_be_found_again(tmp_path: Path) -> None:
+    class Local(VAE):
+        def __init__(self, spec: Spec) -> None:
+            super().__init__(spec, width=2, latents=3)
+
+    data, board = Squares(), Board()
+    with pytest.warns(UserWarning, match="TensorBoard gets no traversals"):
+        run = unbraid.fit(Local(data.spec), data, steps=1, batch=4, out=str(tmp_path), show=False, hooks=[board])
+    assert run.finished and board.writer.closed

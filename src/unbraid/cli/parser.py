@@ -69,6 +69,5 @@ def add(group: argparse._ArgumentGroup, arguments: Iterable[Argument]) -> None:
         if kind == "bool":
             group.add_argument(flag, action=argparse.BooleanOptionalAction, **options)
             continue
-        if kind.startswith("Literal["):
-            options["choices"] = re.findall(r"'([^']*)'", kind.replace('"', "'"))
-        group.add_argument(flag, type=TYPES.get(kind, str), metavar=argument.name.upper(), **options)
+        choices = argument.choices or None
+        group.add_argument(flag, type=TYPES.get(kind, str), choices=choices, metavar=argument.name.upper(), **options)

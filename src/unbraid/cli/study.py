@@ -56,7 +56,7 @@ def main(arguments: argparse.Namespace) -> int:
     store = open_store(out)
     left = pending(jobs, out, retry_failed=arguments.retry_failed, limit=arguments.limit)
     if arguments.calibrate:
-        estimate.calibrate(left, out, show=not arguments.quiet)
+        estimate.calibrate(left, out, device=resources.of_runs, threads=resources.threads, show=not arguments.quiet)
     if arguments.list:
         known = estimate.costs(store, jobs)
         _print_plan(jobs, states(store, jobs), known, left)

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import Any, Self
+from typing import Self
 
 import torch
 from torch import Tensor
+
+
+def as_floats(value: Tensor) -> Tensor:
+    """Bytes as floats in [0, 1]; other numbers as they are."""
+    return value.float().div_(255) if value.dtype == torch.uint8 else value
 
 
 @dataclass(frozen=True)
@@ -16,11 +21,8 @@ class Batch:
     def on(self, device: torch.device | str) -> Self:
         """The batch on a device, images as floats in [0, 1]."""
 
-        def move(value: Any) -> Any:
-            value = value.to(device, non_blocking=True)
-            return value.float().div_(255) if value.dtype == torch.uint8 else value
-
-        return type(self)(**{f.name: move(getattr(self, f.name)) for f in fields(self)})
+        moved = {f.name: getattr(self, f.name).to(device, non_blocking=True) for f in fields(self)}
+        return type(self)(**{name: as_floats(value) for name, value in moved.items()})
 
 
 @dataclass(frozen=True)

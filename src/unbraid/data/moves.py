@@ -49,7 +49,7 @@ def until_found(propose: Callable[[Ints, Ints], Ints], rows: Ints, k: Ints) -> I
     found = np.full(len(rows), -1)
     for _ in range(TRIES):
         failed = np.flatnonzero(found < 0)
-        if not len(failed):
-            return found
         found[failed] = propose(rows[failed], k[failed])
+        if (found >= 0).all():
+            return found
     raise UserError(f"the table is too sparse: no matching row was found for row {rows[found < 0][0]}")

@@ -49,7 +49,12 @@ class Subset(Table):
         return until_found(lambda rows, k: self._find(self.table.change(self.chosen[rows], k, rng)), rows, k)
 
     def follow(self, rows: Rows, rate: float, rng: np.random.Generator) -> Rows:
-        return until_found(lambda rows, _: self._find(self.table.follow(self.chosen[rows], rate, rng)), rows, rows)
+        try:
+            return until_found(lambda rows, _: self._find(self.table.follow(self.chosen[rows], rate, rng)), rows, rows)
+        except UserError as error:
+            raise UserError(
+                f"{error}; in films the next frame may be held out: hold out whole films, by hold_out(where=...)"
+            ) from error
 
     def partner(self, rows: Rows, rng: np.random.Generator) -> Rows:
         if self._classes is not None:

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unbraid import catalogue
 from unbraid.codes import Block, Codes, Rows, read_codes
 from unbraid.data.table import Table
 from unbraid.encode import encode_rows
@@ -20,17 +19,15 @@ from unbraid.metrics.arrays import check_arrays
 from unbraid.metrics.information import entropy, information_matrix
 from unbraid.metrics.plane import picture_plane
 from unbraid.problems import problems_of
-from unbraid.problems.latents import DEAD
+from unbraid.problems.latents import BINS, DEAD, KNOWN
 from unbraid.problems.slices import slices_of
-from unbraid.reports.page import subject, without_folders
+from unbraid.reports.page import meaning_of, subject, without_folders
 from unbraid.train.run import Run
 
 Record = dict[str, Any]  # as it stands in the page's JSON
 RANGE = (0.01, 0.99)  # quantiles of a latent's codes between which its slider moves, and a margin beyond
 MARGIN = 0.15
-BINS = 20  # of a latent, for its mutual information with factors
 PLANES = 8  # spaces with a plane of their own, at most
-KNOWN = 0.1  # share of a factor's entropy from which a latent is labelled with it
 FEWEST = 40  # codes for t-SNE
 BACKGROUND = 0.3  # share of the sample that shows the background, where there is one
 
@@ -240,7 +237,5 @@ def _planes(codes: NDArray[np.float32], parts: list[Record]) -> list[Record]:
 
 
 def _score(name: str, score: Record) -> Record:
-    entry = catalogue.entries("metrics").get(name)
-    meaning = entry.summary if entry else score["params"].get("meaning", "")
     kept = {part: score[part] for part in ("value", "low", "high", "null")}
-    return {"name": name, "meaning": meaning, **kept, "warnings": list(score["warnings"])}
+    return {"name": name, "meaning": meaning_of(name, score), **kept, "warnings": list(score["warnings"])}

@@ -12,7 +12,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from unbraid.data.table import Table
+from unbraid.data.table import Rows, Table
 from unbraid.encode import to_bytes
 from unbraid.errors import UserError
 from unbraid.evaluate import complete
@@ -80,6 +80,7 @@ def explore(
     sources = [_load(Run.of(run), method, data, trust) for run in runs]
     _check_same_data(sources)
     sample = draw_sample(sources[0], images)
+    _check_same_images(sources, sample.rows)
     content = _sample(sources[0], sample) | {"runs": [_run(source, sample, bits) for source in sources]}
     path = Path(out) if out is not None else sources[0].run.path / FILE
     if path.is_dir() or not path.parent.is_dir():
@@ -125,6 +126,16 @@ def _check_same_data(sources: Sequence[Source]) -> None:
                 raise UserError(
                     f"{DIFFERS}, and {first.run.path} and {other.run.path} differ in the {what}: {ours} and {theirs}"
                 )
+
+
+def _check_same_images(sources: Sequence[Source], rows: Rows) -> None:
+    shown = sources[0].table.images(rows)
+    for other in sources[1:]:
+        if not np.array_equal(shown, other.table.images(rows)):
+            raise UserError(
+                f"{DIFFERS}, and the rows of {sources[0].run.path} and {other.run.path} are different images: "
+                "their data have other arguments"
+            )
 
 
 def _sample(source: Source, sample: Sample) -> Record:

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 def one_backward_pass(total: Tensor, *parts: nn.Module) -> list[Tensor]:
     """For each part a scalar of value 0 that has the gradient of `total` with respect to that part's parameters."""
-    owned = [list(part.parameters()) for part in parts]
+    owned = [[p for p in part.parameters() if p.requires_grad] for part in parts]
     gradients = iter(torch.autograd.grad(total, [p for own in owned for p in own]))
     zero = torch.zeros_like(total)
     return [sum((((p - p.detach()) * next(gradients)).sum() for p in own), zero) for own in owned]

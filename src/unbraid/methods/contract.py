@@ -70,6 +70,8 @@ class Method(Configured, nn.Module, ABC, Generic[B]):
     decoder: Decoder
     spec: Spec
     lr: float
+    seed: int | None = None  # from which `build` has drawn the initial weights
+    trained: str = ""  # the run that has changed the weights since
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()

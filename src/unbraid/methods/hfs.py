@@ -94,4 +94,5 @@ def _farthest(first: Tensor, second: Tensor) -> Tensor:
     nearest = (first[:, None] + second[None]).amin(-1)  # [n, n]
     place = nearest.argmax()
     a, b = place // len(first), place % len(first)
-    return torch.stack([a, b, (first[a] + second[b]).argmin()])
+    to_code = first.index_select(0, a[None]) + second.index_select(0, b[None])  # first[a] would wait for the device
+    return torch.stack([a, b, to_code.argmin()])

@@ -14,9 +14,7 @@ import numpy as np
 from unbraid.config import Size
 from unbraid.metrics.arrays import Floats, Ints, check_arrays, varies
 from unbraid.metrics.contract import Codes, Factors, Score, metric
-from unbraid.metrics.interventions import RowsByValue, rare_value_warnings
-
-CHUNK = 2048  # points at a time
+from unbraid.metrics.interventions import RowsByValue, chunk_of, rare_value_warnings
 
 
 @metric
@@ -71,8 +69,9 @@ def classify(x: Floats, y: Ints, test_x: Floats, test_y: Ints) -> tuple[float, F
 
 def _points(codes: Floats, rows: RowsByValue, m: int, batch: int, rng: np.random.Generator) -> Floats:  # [m, d]
     points = [np.zeros((0, codes.shape[1]))]
-    for start in range(0, m, CHUNK):
-        first, second = rows.pairs(min(CHUNK, m - start), batch, rng)
+    chunk = chunk_of(batch * codes.shape[1])
+    for start in range(0, m, chunk):
+        first, second = rows.pairs(min(chunk, m - start), batch, rng)
         apart = codes[first]
         apart -= codes[second]
         points.append(np.abs(apart, out=apart).mean(1))

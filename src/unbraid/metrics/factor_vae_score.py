@@ -15,9 +15,7 @@ import numpy as np
 from unbraid.config import Size, Weight
 from unbraid.metrics.arrays import Arrays, Bools, Column, Floats, Ints, check_arrays, varies
 from unbraid.metrics.contract import Codes, Factors, Score, metric
-from unbraid.metrics.interventions import RowsByValue, rare_value_warnings
-
-CHUNK = 2048  # batches at a time
+from unbraid.metrics.interventions import RowsByValue, chunk_of, rare_value_warnings
 
 
 @metric
@@ -101,8 +99,9 @@ def batch_variances(
 ) -> Floats:  # [m, units]
     """The variance of each unit, up to a common scale, in m batches of rows that share a value."""
     found = [np.empty((0, len(units)))]
-    for start in range(0, m, CHUNK):
-        rows = scaled[lookup.batches(min(CHUNK, m - start), batch, rng)]  # [m, batch, d]
+    chunk = chunk_of(batch * scaled.shape[1])
+    for start in range(0, m, chunk):
+        rows = scaled[lookup.batches(min(chunk, m - start), batch, rng)]  # [m, batch, d]
         variance = np.einsum("mbd,mbd->md", rows, rows) - rows.sum(1) ** 2 / batch
         found.append(np.stack([variance[:, unit].mean(1) for unit in units], 1))
     return np.concatenate(found)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import sys
 import warnings
@@ -16,6 +15,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from unbraid.errors import UserError
+from unbraid.machine import cores
 from unbraid.metrics.arrays import Ints
 
 T = TypeVar("T")
@@ -40,7 +40,7 @@ def parallel(work: Callable[[T], R], items: Iterable[T], jobs: int) -> list[R]:
 
     Linear algebra uses one thread in each, so that the number of threads changes neither a value nor the load.
     """
-    jobs = jobs or available_cores()
+    jobs = jobs or cores()
     with _libraries(len(sys.modules)).limit(limits=1):
         if jobs == 1:
             return [work(item) for item in items]
@@ -55,11 +55,6 @@ def _libraries(modules: int) -> Any:
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController()
-
-
-def available_cores() -> int:
-    """Cores that this process may use; not every system can restrict a process to some."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 @contextmanager

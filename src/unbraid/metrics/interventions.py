@@ -18,6 +18,11 @@ def sorted_by_value(column: Column) -> tuple[Ints, Ints, Ints]:
     return order, np.cumsum(counts) - counts, counts
 
 
+def chunk_of(numbers: int) -> int:
+    """How many pieces of so many numbers to work on at a time: 2,048, or fewer of more than 128 MB."""
+    return max(1, min(2048, (1 << 24) // numbers))
+
+
 class RowsByValue:
     """Draws rows at random, and other rows with the same value of one factor."""
 

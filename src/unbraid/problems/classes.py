@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from unbraid.codes import Arrays, Codes
 from unbraid.data.table import Product
+from unbraid.errors import UserError
 from unbraid.figures.charts import scatter
 from unbraid.figures.parts import Charts, HeatMap, Note, Section, Strip, Strips
 from unbraid.metrics.contract import Score
@@ -133,10 +134,14 @@ def _swapped(trained: Trained, codes: Codes, rng: np.random.Generator) -> Pictur
     from unbraid.maths.exchange import swap, unchanged
 
     method, table, rows = trained.method, trained.table, trained.examples
-    if "Pairs" not in table.gives:
+    if "Pairs" not in table.gives or table.shape[1] == 1:
         return {}
-    k = np.ones(len(rows), np.int64)
-    x = trained.look(np.concatenate([rows, table.change(rows, k, rng)]))  # [2 n, c, h, w]
+    k = np.full(len(rows), table.sampling.get("changed", 1))
+    try:
+        others = table.change(rows, k, rng)
+    except UserError:  # a table without such pairs, of which the method need not have seen any
+        return {}
+    x = trained.look(np.concatenate([rows, others]))  # [2 n, c, h, w]
     blocks = method.encode(x)
     p, n = blocks["p"], blocks["n"]
     posterior = method.posterior(x).get("n", (n, torch.zeros_like(n)))

@@ -82,12 +82,20 @@ def all_scores(
 ) -> dict[str, Score]:
     """The default suite, a metric that cannot be taken without a value; and all scores of the kinds of problem."""
     check_metrics(options)
-    suite = take(codes, None, seed=seed, block=block, options=options, tell=tell) if has_factors(codes) else {}
+    tasks = {
+        name: (task, {problem.name, task.metric, name} & options.keys())
+        for problem in problems_of(codes)
+        for name, task in problem.tasks(codes, seed=seed).items()
+    }
+    of_tasks = set().union(*(names for _, names in tasks.values()))
+    of_suite = {name: given for name, given in options.items() if name not in of_tasks}
+    if of_suite and not has_factors(codes):
+        raise UserError(f"options are given for '{next(iter(of_suite))}', which needs factors, and there are none")
+    suite = take(codes, None, seed=seed, block=block, options=of_suite, tell=tell) if has_factors(codes) else {}
     scores = {name: _of_block(score, block or codes.first) for name, score in suite.items()}
-    for problem in problems_of(codes):
-        for name, task in problem.tasks(codes, seed=seed).items():
-            tell(f"scoring {name}")
-            scores[name] = task.take()
+    for name, (task, names) in tasks.items():
+        tell(f"scoring {name}")
+        scores[name] = task.take(**{key: value for given in names for key, value in options[given].items()})
     return scores
 
 

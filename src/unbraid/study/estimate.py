@@ -47,7 +47,7 @@ def costs(store: Store, jobs: Iterable[Job]) -> dict[str, Cost]:
     return found
 
 
-def calibrate(jobs: Sequence[Job], out: str, *, show: bool = True) -> None:
+def calibrate(jobs: Sequence[Job], out: str, *, device: str = "cpu", threads: int = 1, show: bool = True) -> None:
     """Trains every kind of run that was never measured for a few steps, and evaluates one on each data set.
 
     What it measures is kept beside the runs.
@@ -66,10 +66,10 @@ def calibrate(jobs: Sequence[Job], out: str, *, show: bool = True) -> None:
         sets.add(job.plan.data)
         short[key] = Job(replace(job.plan, steps=STEPS, start_from=None), evaluation)
     with tempfile.TemporaryDirectory(prefix="unbraid-") as folder:
-        tasks = [task(job, folder) for job in short.values()]
+        tasks = [task(job, folder, device=device, threads=threads) for job in short.values()]
         view = View("calibration", total=len(tasks), done=0, workers=1, left=STEPS * len(tasks), show=show)
         with view:
-            run_all(tasks, workers=1, view=view, failed=lambda name, reason: None)
+            run_all(tasks, workers=1, threads=threads, view=view, failed=lambda name, reason: None)
         measured = [json.loads(c) for c in open_store(folder).read_all("evaluation.json").values()]
     store.write("", CALIBRATION, _calibrated(store) + measured)
 

@@ -46,6 +46,11 @@ class Resources:
             raise UserError("--cpus and --gpus are for a cluster: give --ray ADDRESS, or --device for this machine")
 
     @property
+    def of_runs(self) -> str:
+        """The device of each run."""
+        return self.device or ("cuda" if self.gpus else "cpu")
+
+    @property
     def at_once(self) -> int:
         """Runs at a time on this machine."""
         return self.workers or max(1, machine.cores() // self.threads)
@@ -83,10 +88,9 @@ def run_jobs(
     def failed(name: str, reason: str) -> None:
         record_failure(store, name, reason)
 
-    device = resources.device or ("cuda" if resources.gpus else "cpu")
     threads = max(1, int(resources.cpus)) if resources.ray else resources.threads
     place = out if "://" in out else str(Path(out).resolve())
-    tasks = [task(job, place, device=device, threads=threads) for job in some]
+    tasks = [task(job, place, device=resources.of_runs, threads=threads) for job in some]
     done = sum(state == "finished" for state in states(store, jobs).values())
     steps = sum(job.plan.steps for job in some)
     with View(title, total=len(jobs), done=done, workers=resources.at_once, left=steps, show=show) as view:

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, nullcontext
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -62,7 +62,7 @@ def fit(
     Args:
         steps: number of batches drawn
         batch: samples in a batch
-        seed: of initial weights, batches and noise
+        seed: of batches and noise; that of the initial weights, which `build` has drawn, must be the same
         decay: share of the steps, at the end, over which every learning rate falls linearly to 1 % of it
         sampling: keyword arguments of the batch kind's sampler
         start_from: directory of a finished run of the same method, whose weights it begins with instead of random ones
@@ -78,6 +78,7 @@ def fit(
     _check_arguments(steps, decay, threads, out)
     draw = sampler(data, method.batch_kind, batch=batch, seed=seed, **(sampling or {}))
     sampling = resolved(data, method.batch_kind, sampling or {})
+    _check_weights_are_of(method, seed, start_from)
     where = usable_device(device)
     if compile and not method.solved:
         check_compiler(where)
@@ -98,6 +99,7 @@ def fit(
         with run.lock():
             for hook in called:
                 hook.on_begin(run)
+            method.trained = str(run.path)
             if run.finished:
                 load_weights(method, run.path)
             elif method.solved:
@@ -127,6 +129,19 @@ def _check_arguments(steps: int, decay: float, threads: int | None, out: str) ->
         raise UserError(f"decay is the share of the steps over which learning rates fall, from 0 to 1, not {decay}")
     if threads is not None and threads < 1:
         raise UserError(f"training needs at least one thread, not {threads}")
+
+
+def _check_weights_are_of(method: Method[Any], seed: int, start_from: str | None) -> None:
+    """A run says where its first weights are from; they must be from there."""
+    if start_from is not None:
+        return
+    if method.trained:
+        raise UserError(
+            f"this method was trained already, in {method.trained}: build it anew (then the same call continues a run "
+            f"that was stopped), or go on from a finished one by start_from='{method.trained}'"
+        )
+    if method.seed not in (None, seed):
+        raise UserError(f"the method was built with seed {method.seed} and is to be trained with {seed}: give both one")
 
 
 def _created(out: str, plan: Plan, method: Method[Any], data: Table) -> Run:
@@ -205,7 +220,7 @@ class Trainer:
     """Takes each group's gradient with respect to that group's parameters only, then steps those groups."""
 
     def __init__(self, method: Method[Any]) -> None:
-        self.method, self.groups = method, method.groups()
+        self.method, self.groups = method, {name: _trainable(name, group) for name, group in method.groups().items()}
         owned = [id(p) for group in self.groups.values() for p in group.parameters]
         if len(owned) != len(set(owned)):
             raise ValueError("two groups share a parameter")
@@ -262,6 +277,14 @@ def _laid_out_like(parameter: Tensor, gradient: Tensor) -> Tensor:
     if gradient.stride() == parameter.stride():
         return gradient
     return torch.empty_like(parameter).copy_(gradient)
+
+
+def _trainable(name: str, group: Group) -> Group:
+    """The group without the weights that are frozen."""
+    parameters = [parameter for parameter in group.parameters if parameter.requires_grad]
+    if not parameters:
+        raise UserError(f"there is nothing to train: all weights of the group '{name}' are frozen (requires_grad)")
+    return replace(group, parameters=parameters)
 
 
 def _optimiser(group: Group) -> torch.optim.Optimizer:

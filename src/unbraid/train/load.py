@@ -62,6 +62,7 @@ def built(entry: catalogue.Entry, spec: Spec, arguments: dict[str, Any], seed: i
         seed_torch(int(seed), "cpu")
         method: Method[Any] = entry.load()(spec, **{n: v for n, v in arguments.items() if n not in NETWORKS})
         replace_networks(method, **own)
+    method.seed = int(seed)
     return method
 
 
@@ -97,7 +98,7 @@ def load_method(
         raise UserError(
             f"{run.path} was made by another version of {run.plan.method}, or its run.json is damaged: {reason}"
         ) from error
-    loaded.arguments = run.plan.arguments
+    loaded.arguments, loaded.trained = run.plan.arguments, str(run.path)
     load_weights(loaded, run.path)
     _warn_of_changes(run)
     return loaded.eval()

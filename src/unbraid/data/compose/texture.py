@@ -9,9 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unbraid import machine
+from unbraid.data.io.image_files import plain, upright
 from unbraid.data.table import Bytes, Rows, Table
 from unbraid.errors import UserError
 
+GREY = ("1", "L", "LA", "I;16", "I;16B", "I;16L")  # modes of grey images
 SUFFIXES = (".png", ".jpg", ".jpeg", ".bmp", ".tif", ".tiff", ".webp")  # of the images in a folder of textures
 
 
@@ -27,7 +29,7 @@ def sklearn_photograph(name: str) -> Path:
 
 def colour_picture(path: Path | str, *, within: tuple[int, int] | None = None, least: int = 1) -> Bytes:
     """A colour image, [3, h, w], shrunk to fit a box (width, height); refused if a side is shorter than `least`."""
-    return np.ascontiguousarray(np.moveaxis(_read(Path(path), "RGB", within, least), -1, 0))
+    return np.ascontiguousarray(np.moveaxis(_read(Path(path), "rgb", within, least), -1, 0))
 
 
 def any_picture(path: Path | str, *, least: int = 1) -> Bytes:
@@ -106,7 +108,7 @@ def _read(path: Path, mode: str, within: tuple[int, int] | None, least: int) -> 
 
     try:
         with Image.open(path) as file:
-            picture = file.convert(mode or ("L" if file.mode in ("1", "L", "LA", "I;16") else "RGB"))
+            picture = plain(upright(file), mode or ("grey" if file.mode in GREY else "rgb"))
     except (OSError, ValueError, Image.DecompressionBombError) as error:
         raise UserError(f"{path} cannot be read as an image ({error}); give a PNG or JPEG file") from error
     if within:

@@ -41,8 +41,8 @@ def decode(
     """
     with _opened(stream, where) as picture:
         mode = _color(picture, where) if color == "as_is" else color
-        plain = _plain(_upright(picture), mode)
-        return _square(plain.crop(_within(box, plain)) if box else plain, size, crop, where)
+        whole = plain(upright(picture), mode)
+        return _square(whole.crop(_within(box, whole)) if box else whole, size, crop, where)
 
 
 def resize(pixels: Bytes, size: int) -> Bytes:
@@ -124,7 +124,7 @@ def _color(picture: Image, where: str) -> Literal["grey", "rgb"]:
     raise UserError(f"{where} has the pixel format '{picture.mode}': save it as 8-bit grey or RGB")
 
 
-def _plain(picture: Image, mode: str) -> Image:
+def plain(picture: Image, mode: str) -> Image:
     """8-bit grey or RGB."""
     from PIL import Image
 
@@ -134,7 +134,7 @@ def _plain(picture: Image, mode: str) -> Image:
     return picture.convert("L" if mode == "grey" else "RGB")
 
 
-def _upright(picture: Image) -> Image:
+def upright(picture: Image) -> Image:
     """Rotated as its EXIF data says."""
     from PIL import ImageOps
 

@@ -78,17 +78,18 @@ class TwoFolders(Table):
         if not self.label:
             self.gives = ("Images", "TargetBackground")  # type: ignore[assignment]
         if test_rows:
-            self._hold_out(test_rows, draw)
-
-    def _hold_out(self, count: int, seed: int) -> None:
-        assert self.background is not None
-        kept, others = (hold_out(t, count=count, seed=seed) for t in (self.target, self.background))
-        assert kept.test is not None
-        assert others.test is not None
-        test = self.copy()
-        for table, target, background in ((self, kept, others), (test, kept.test, others.test)):
-            table.target, table.background, table.files = target, background, target.files
-        self.test = test
+            if self.target.test or self.background.test:
+                raise UserError(f"{target} or {background} has a folder 'test' already: leave test_rows out")
+            self.target, self.background = (
+                hold_out(table, count=test_rows, seed=draw) for table in (self.target, self.background)
+            )
+            self.files = self.target.files
+        target_test, background_test = self.target.test, self.background.test
+        if target_test and background_test:
+            self.test = self.copy()
+            self.test.target, self.test.background, self.test.files = target_test, background_test, target_test.files
+        elif target_test or background_test:
+            raise UserError(f"of {target} and {background} one has a folder 'test' and the other has none")
 
     def __len__(self) -> int:
         return len(self.target)
