@@ -16,15 +16,16 @@ import pandas as pd
 from unbraid.study import analyse, choosing
 from unbraid.study.claims import Claim, Record, Verdict
 from unbraid.study.collect import collect, wide
-from unbraid.study.records import FOLDER, load_study
 from unbraid.study.reproduce import Found
 from unbraid.study.udr import with_udr
 from unbraid.study.verdicts import Margin, claim, paired
+from unbraid.train.run import write
 
 from .figures import draw
 from .more import capacity_claim, impossibility_claim
 from .tables import METRICS, TRANSFERS, UNSUPERVISED, newer_methods, over_steps, tables, transfer_rate
 
+SETTING = ["data", "objective", "setting"]
 LEFT_OUT = {
     "sampled": ["annealed_vae"],
     "mean": ["annealed_vae", "dip_vae dip_variant=i"],
@@ -44,7 +45,8 @@ def record(found: Found) -> Record:
     study, capacity, curve, newer = (_done(found, name) for name in ("study", "capacity", "curve", "newer"))
     claims, shown, pictures = [impossibility_claim()], [], []
     if len(study):
-        study, sizes = analyse.with_efficiency(_with_udr(study, found.folders["study"]), ["downstream"])
+        study = with_known_udr(study, found.folders["study"], found.pictures / "udr.csv")
+        study, sizes = analyse.with_efficiency(study, ["downstream"])
         claims = [*study_claims(study, found.notes), *claims]
         shown, pictures = tables(study), draw(study, found.pictures, sizes["downstream"])
     if len(capacity):
@@ -71,12 +73,13 @@ def _done(found: Found, name: str) -> pd.DataFrame:
     return wide(collect(folder, names)) if names else pd.DataFrame(columns=["seed"])
 
 
-def _with_udr(table: pd.DataFrame, folder: Path) -> pd.DataFrame:
-    """UDR needs the codes of runs; those of recorded runs stand in the table that comes with the package."""
+def with_known_udr(table: pd.DataFrame, folder: Path, kept: Path) -> pd.DataFrame:
+    """UDR needs the codes of runs, which records do not hold: what was found of a setting is kept in a file."""
     table = with_udr(table, folder)
-    if table["udr"].isna().any() and (FOLDER / "unsupervised.parquet").exists():
-        known = load_study("unsupervised").set_index("run")["udr"]
-        table["udr"] = table["udr"].fillna(table["run"].map(known))
+    known = pd.read_csv(kept, index_col="run")["udr"] if kept.exists() else pd.Series(dtype=float)
+    complete = table["udr"].notna().groupby([table[name] for name in SETTING]).transform("all")
+    table["udr"] = table["udr"].where(complete, table["run"].map(known).fillna(table["udr"]))
+    write(kept, table[["run", "udr"]].dropna().sort_values("run").to_csv(index=False, float_format="%.6g").encode())
     return table
 
 
