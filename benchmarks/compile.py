@@ -17,7 +17,7 @@ import unbraid
 from unbraid import machine
 from unbraid.data.samplers import sampler
 from unbraid.train.compiled import compiled
-from unbraid.train.fit import Trainer
+from unbraid.train.trainer import Trainer
 
 WARM = 10
 

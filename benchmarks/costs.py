@@ -32,7 +32,7 @@ from unbraid.metrics.model.translation import translation
 from unbraid.metrics.suite import DEFAULT, score
 from unbraid.study import Study, product
 from unbraid.study.run import Resources, run_jobs
-from unbraid.train.fit import Trainer
+from unbraid.train.trainer import Trainer
 
 ROUNDS, STEPS = 5, 4
 BEGIN, END = "<!-- measured -->", "<!-- end -->"

@@ -15,7 +15,7 @@ from unbraid.data.batch import Images
 from unbraid.data.table import Spec
 from unbraid.methods.beta_vae import BetaVAE
 from unbraid.nets.image_layers import DoublingConv, HalvingConv
-from unbraid.train.fit import Trainer
+from unbraid.train.trainer import Trainer
 
 BATCH = 64
 

@@ -28,7 +28,7 @@ from unbraid.maths import intervention
 from unbraid.methods.contract import Loss
 from unbraid.methods.intervention_ae import InterventionAE
 from unbraid.nets.image_layers import DoublingConv, HalvingConv
-from unbraid.train.fit import Trainer
+from unbraid.train.trainer import Trainer
 
 BATCH, SHAPE = 64, (3, 28, 28)
 

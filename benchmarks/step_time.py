@@ -18,8 +18,8 @@ import torch
 from unbraid import catalogue
 from unbraid.data import batch as kinds
 from unbraid.data.table import Spec
-from unbraid.train.fit import Trainer
 from unbraid.train.load import built
+from unbraid.train.trainer import Trainer
 
 BATCH, CLASSES = 64, 4
 BASELINE = "vae"

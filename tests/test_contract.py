@@ -16,7 +16,8 @@ from unbraid.data.samplers import sampler
 from unbraid.encode import images
 from unbraid.errors import UserError
 from unbraid.methods.contract import Method
-from unbraid.train.fit import Trainer, fit
+from unbraid.train.fit import fit
+from unbraid.train.trainer import Trainer
 
 NAMES = sorted(catalogue.entries("methods"))
 TRAINED = [name for name in NAMES if not catalogue.find("methods", name).traits.get("solved")]

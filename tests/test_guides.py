@@ -125,7 +125,7 @@ def adapted(command: str, folder: Path) -> list[str]:
     words = shlex.split(command)[1:]
     if words[0] == "score":
         named["FILE.csv"] = "SCORED.csv"
-    remaining = iter(runs)
+    remaining = iter(runs[2:] if "--metrics" in words else runs)  # the last has factors
     words = [next(remaining) if word == "RUN" else named.get(word, word) for word in words]
     if words[0] == "run" and "--help" not in words:
         factors = {"dsprites", "shapes3d"} & {*words} or words[1] == "mine.py:MyMethod"

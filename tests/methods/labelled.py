@@ -10,7 +10,7 @@ import torch
 from tests.toys import Squares
 from unbraid.data.batch import Labelled
 from unbraid.data.samplers import sampler
-from unbraid.train.fit import Trainer
+from unbraid.train.trainer import Trainer
 
 TABLE = Squares()
 SPEC = replace(TABLE.spec, nuisances=(*TABLE.spec.nuisances, 3))

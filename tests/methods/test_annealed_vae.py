@@ -13,7 +13,7 @@ from unbraid.data.table import Spec
 from unbraid.methods.annealed_vae import AnnealedVAE
 from unbraid.methods.beta_vae import BetaVAE
 from unbraid.nets.autoencoders import Decoder
-from unbraid.train.fit import Trainer
+from unbraid.train.trainer import Trainer
 
 TABLE = Squares()
 

@@ -7,7 +7,7 @@ from unbraid.data.batch import Images
 from unbraid.data.table import Spec
 from unbraid.methods.beta_vae import BetaVAE
 from unbraid.nets.autoencoders import Decoder
-from unbraid.train.fit import Trainer
+from unbraid.train.trainer import Trainer
 
 
 def test_more_beta_leaves_fewer_nats_in_the_code_and_a_large_one_none() -> None:

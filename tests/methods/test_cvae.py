@@ -14,7 +14,7 @@ from unbraid.methods.cvae import CVAE
 from unbraid.methods.rb_vae import RbVAE
 from unbraid.methods.srb_vae import SRbVAE
 from unbraid.nets.critics import log_odds
-from unbraid.train.fit import Trainer
+from unbraid.train.trainer import Trainer
 
 
 @pytest.mark.parametrize("kind", [CVAE, SRbVAE])

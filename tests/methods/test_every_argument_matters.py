@@ -11,7 +11,7 @@ from tests.test_contract import NAMES, SMALL, TABLE
 from unbraid import catalogue
 from unbraid.config import Argument
 from unbraid.data.samplers import sampler
-from unbraid.train.fit import Trainer
+from unbraid.train.trainer import Trainer
 
 STEPS = (0, 3)
 SMALLER = {**SMALL, "features": 3, "inner_steps": 2, "translator_width": 4}

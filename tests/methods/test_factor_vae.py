@@ -16,7 +16,7 @@ from unbraid.maths.dependence import permute_dims
 from unbraid.methods.factor_vae import FactorVAE
 from unbraid.methods.vae import VAE
 from unbraid.nets.critics import log_odds
-from unbraid.train.fit import Trainer
+from unbraid.train.trainer import Trainer
 
 TABLE = Squares()
 

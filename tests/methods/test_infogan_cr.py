@@ -17,7 +17,7 @@ from unbraid.maths.infogan import draw_pairs
 from unbraid.methods.infogan import InfoGAN
 from unbraid.methods.infogan_cr import InfoGANCR
 from unbraid.nets.normalisation import BatchNorm
-from unbraid.train.fit import Trainer
+from unbraid.train.trainer import Trainer
 
 TABLE = Squares()
 

@@ -14,7 +14,7 @@ from unbraid.data.samplers import sampler
 from unbraid.data.table import Spec
 from unbraid.errors import UserError
 from unbraid.methods.intervention_ae import InterventionAE
-from unbraid.train.fit import Trainer
+from unbraid.train.trainer import Trainer
 
 TABLE = Squares()
 

@@ -10,7 +10,7 @@ from unbraid.data.batch import Images
 from unbraid.data.samplers import sampler
 from unbraid.errors import UserError
 from unbraid.methods.qlae import QLAE, nearest, nearest_of_even_steps
-from unbraid.train.fit import Trainer
+from unbraid.train.trainer import Trainer
 
 TABLE = Squares()
 

@@ -18,7 +18,7 @@ from unbraid.methods.contract import Method
 from unbraid.methods.vae import VAE
 from unbraid.metrics.model.quantities import unsupervised_quantities
 from unbraid.nets.autoencoders import Decoder
-from unbraid.train.fit import Trainer
+from unbraid.train.trainer import Trainer
 
 TABLE = Squares()
 WITH = [n for n, e in catalogue.entries("methods").items() if "likelihood" in {a.name for a in e.arguments}]

@@ -14,7 +14,7 @@ from unbraid.data.table import Rows, Spec
 from unbraid.errors import UserError
 from unbraid.maths.contrast import supcon
 from unbraid.methods.sub_supervised import SubSupervised
-from unbraid.train.fit import Trainer
+from unbraid.train.trainer import Trainer
 
 
 class Pairs(Squares):

@@ -14,7 +14,7 @@ from unbraid.errors import UserError
 from unbraid.maths.contrast import supcon
 from unbraid.maths.divergence import DIVERGENCES
 from unbraid.methods.swap_vae import SwapVAE
-from unbraid.train.fit import Trainer
+from unbraid.train.trainer import Trainer
 
 TABLE = Squares()
 

@@ -9,7 +9,7 @@ import torch.nn.functional as F
 from tests.methods.labelled import batch, build, losses
 from unbraid.errors import UserError
 from unbraid.methods.uai import UAI
-from unbraid.train.fit import Trainer
+from unbraid.train.trainer import Trainer
 
 
 def test_uai_alternates_and_neither_player_moves_the_other() -> None:

@@ -22,9 +22,10 @@ from unbraid.maths.schedule import linear
 from unbraid.methods.beta_vae import BetaVAE
 from unbraid.methods.contract import Group, Loss, Method, minimise
 from unbraid.methods.vae import VAE
-from unbraid.train.fit import Trainer, batches, fit, noise_seed
+from unbraid.train.fit import batches, fit, noise_seed
 from unbraid.train.load import load_table
 from unbraid.train.run import Run
+from unbraid.train.trainer import Trainer
 
 TABLE = Squares()
 PIXELS = 144
