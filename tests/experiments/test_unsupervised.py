@@ -17,7 +17,7 @@ from experiments.unsupervised.figures import draw
 from experiments.unsupervised.measures import nats
 from experiments.unsupervised.more import capacity_claim, impossibility_claim
 from experiments.unsupervised.study import NEWER_METRICS
-from experiments.unsupervised.tables import METRICS, UNSUPERVISED, newer_methods, tables, told
+from experiments.unsupervised.tables import METRICS, TRANSFERS, UNSUPERVISED, newer_methods, tables, told, transfer_rate
 from scipy.stats import spearmanr
 
 from unbraid.codes import Block, Codes
@@ -105,6 +105,31 @@ def test_claims_are_shown_where_they_hold_at_the_sizes_of_the_study() -> None:
     for name in ("001-1 (sampled)", "001-1 (mean)", "001-2", "001-3", "001-4", "001-5", "001-7"):
         assert draws[0][name].verdict == "shown", draws[0][name]
         assert sum(found[name].verdict == "shown" for found in draws) >= 4, name
+
+
+def transferring(seed: int) -> pd.DataFrame:
+    """Scores of three data sets: parts that a setting has everywhere, for a data set, for a metric, for both; luck."""
+    rng = np.random.default_rng(seed)
+    everywhere, of_data, of_metric, of_both = (
+        rng.normal(scale=scale, size=(sets, metrics, 24, 1))
+        for scale, sets, metrics in ((0.27, 1, 1), (0.85, 3, 1), (0.47, 1, len(METRICS)), (0.4, 3, len(METRICS)))
+    )
+    luck, own = rng.normal(size=(3, 1, 24, 5)), rng.normal(size=(3, len(METRICS), 24, 5))
+    scores = everywhere + of_data + of_metric + of_both + (luck + 3**0.5 * own) / 2
+    index = pd.MultiIndex.from_product([range(3), range(24), range(5)], names=["data", "choice", "seed"])
+    table = pd.DataFrame(np.moveaxis(scores, 1, -1).reshape(-1, len(METRICS)), index, METRICS).reset_index()
+    return table.assign(
+        data=table["data"].astype(str), objective=table["choice"] // 4, strength=table["choice"].astype(float) % 4
+    )
+
+
+def test_drops_of_transfer_like_the_study_s_are_seen_with_five_seeds() -> None:
+    tables = [transferring(seed) for seed in range(6)]
+    rates = np.mean([[transfer_rate(table, kind) for kind in TRANSFERS] for table in tables], 0)
+    assert rates == pytest.approx(list(TRANSFERS.values()), abs=0.02)
+    found = [verdicts(table, "001-6") for table in tables]
+    for name in ("001-6 (other data)", "001-6 (other data and metric)"):
+        assert sum(each[name].verdict == "shown" for each in found) >= 5, name
 
 
 def test_the_theorem_is_shown_by_numbers() -> None:

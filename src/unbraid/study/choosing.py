@@ -50,6 +50,7 @@ def transfer_between_seeds(
     cells = (place, setting.to_numpy())
     grids = [(d, s, _grid(table, cells, d, s)) for d in table["data"].unique() for s in scores]
     total, count = np.zeros((2, len(seeds), len(seeds)))
+    beaten: dict[tuple[Any, ...], Matrix] = {}  # ranking takes longest, and most sources share their settings
     for (data, score, source), (target_data, target_score, target) in product(grids, repeat=2):
         if (data != target_data) != other_data or (score != target_score) != other_score:
             continue
@@ -57,7 +58,10 @@ def transfer_between_seeds(
         known = np.ix_(np.isfinite(source).any(1), np.isfinite(target).any(1))
         if shared.sum() > 1 and known[0].size and known[1].size:
             chosen = source[known[0].ravel()][:, shared].argmax(1)
-            total[known] += _beaten(target[known[1].ravel()][:, shared], 1)[:, chosen].T
+            ranked = (target_data, target_score, shared.tobytes())
+            if ranked not in beaten:
+                beaten[ranked] = _beaten(target[known[1].ravel()][:, shared], 1)
+            total[known] += beaten[ranked][:, chosen].T
             count[known] += 1
     allowed = (count > 0) & (origin[:, None] != origin[None])
     return pd.DataFrame(np.where(allowed, total / np.maximum(count, 1), np.nan), seeds, seeds)
