@@ -117,6 +117,7 @@ NETWORKS: dict[str, tuple[Callable[[], Any], tuple[int, ...]]] = {
     "features under spectral norms": (lambda: gan.image_features((3, 16, 16), 8), (3, 16, 16)),
     "resnet10": (lambda: resnet.encoder("resnet10", (3, 16, 16), width=8), (3, 16, 16)),
     "conv4": (lambda: resnet.encoder("conv4", (3, 20, 20), width=4), (3, 20, 20)),
+    "pooled4": (lambda: resnet.encoder("pooled4", (3, 20, 20), width=4), (3, 20, 20)),
 }
 
 

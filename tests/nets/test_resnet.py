@@ -20,13 +20,15 @@ def test_residual_networks_have_the_weights_of_the_published_ones(net: str, publ
     assert small == published - 1000 * 513 - 64 * 3 * (49 - 9)
 
 
-@pytest.mark.parametrize(("net", "layers"), [("resnet34", 34), ("resnet18", 18), ("resnet10", 10), ("conv4", 5)])
+@pytest.mark.parametrize(
+    ("net", "layers"), [("resnet34", 34), ("resnet18", 18), ("resnet10", 10), ("conv4", 5), ("pooled4", 5)]
+)
 def test_the_names_count_the_layers_with_weights(net: str, layers: int) -> None:
     with torch.device("meta"):
         found = resnet.encoder(net, (3, 32, 32), width=8)
     weighted = [m for m in found.modules() if isinstance(m, nn.Conv2d | nn.Linear)]
     shortcuts = [m for m in weighted if getattr(m, "kernel_size", None) == (1, 1)]
-    classifiers = 0 if net == "conv4" else 1  # the published names count the classifier, which is not here
+    classifiers = 1 if net.startswith("resnet") else 0  # the published names count the classifier, which is not here
     assert len(weighted) - len(shortcuts) + classifiers == layers
 
 
@@ -51,7 +53,7 @@ def test_a_shortcut_carries_the_image_past_a_body_that_is_off() -> None:
     torch.testing.assert_close(block(x), x.relu())
 
 
-@pytest.mark.parametrize("net", ["conv4", "resnet10"])
+@pytest.mark.parametrize("net", ["conv4", "pooled4", "resnet10"])
 @pytest.mark.parametrize("shape", [(3, 32, 32), (1, 28, 28), (3, 64, 64), (1, 12, 12)])
 def test_an_image_does_not_see_the_others_of_its_batch(net: str, shape: tuple[int, int, int]) -> None:
     found = resnet.encoder(net, shape, width=4)
@@ -69,6 +71,20 @@ def test_signals_keep_their_scale_through_the_convolutions() -> None:
     net = resnet.encoder("conv4", (3, 64, 64), width=16)
     assert isinstance(net, nn.Sequential)
     assert 0.25 < (net[:-2](x) ** 2).mean().item() < 2
+
+
+def test_a_pooled_network_has_features_wherever_a_thing_is_and_sees_no_contrast() -> None:
+    torch.manual_seed(0)
+    net = resnet.encoder("pooled4", (1, 96, 96), width=4)
+    assert isinstance(net, nn.Sequential)
+    thing, here, there = torch.rand(1, 1, 16, 16), *torch.zeros(2, 1, 1, 96, 96)
+    here[..., 32:48, 32:48] = there[..., 40:56, 48:64] = thing
+    torch.testing.assert_close(net(here), net(there), rtol=1e-3, atol=1e-4)
+    with torch.no_grad():
+        for layer in (net[0], net[3], net[6], net[9]):
+            layer.bias.zero_()  # type: ignore[operator]
+    torch.testing.assert_close(net(3 * here), net(here), rtol=1e-3, atol=1e-3)
+    assert (net(here) - net(torch.rand(1, 1, 96, 96))).abs().max() > 0.01
 
 
 @pytest.mark.parametrize(

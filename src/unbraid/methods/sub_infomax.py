@@ -75,7 +75,7 @@ class SubInfoMax(Method[Views]):
         temperature: Rate = 0.1,
         literal_infomin: bool = False,
         hessian_per_sample: bool = False,
-        net: Literal["conv4", "resnet10", "resnet18", "resnet34"] = "conv4",
+        net: Literal["conv4", "pooled4", "resnet10", "resnet18", "resnet34"] = "conv4",
         width: Size = 32,
         least_crop: Share = 1.0,
         flip: bool = False,

@@ -47,7 +47,7 @@ class SubSupervised(Method[Views]):
         spec: Spec,
         *,
         temperature: Rate = 0.1,
-        net: Literal["conv4", "resnet10", "resnet18", "resnet34"] = "conv4",
+        net: Literal["conv4", "pooled4", "resnet10", "resnet18", "resnet34"] = "conv4",
         width: Size = 32,
         least_crop: Share = 1.0,
         flip: bool = False,

@@ -1,4 +1,4 @@
-"""Image encoders that need no decoder: residual networks with a stem for small images, and four plain convolutions."""
+"""Image encoders that need no decoder: residual networks with a stem for small images, and small plain ones."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from unbraid.errors import UserError, unknown
 from unbraid.nets.layers import Shape, channels_last, group_norm, he_normal
 
 BLOCKS = {"resnet10": (1, 1, 1, 1), "resnet18": (2, 2, 2, 2), "resnet34": (3, 4, 6, 3)}  # of each of the four stages
+NAMES = ("conv4", "pooled4", *BLOCKS)
 
 
 def encoder(net: str, shape: Shape, *, width: int) -> nn.Module:
@@ -20,13 +21,18 @@ def encoder(net: str, shape: Shape, *, width: int) -> nn.Module:
     for small images: one 3x3 convolution of stride 1 and no pooling. They have 64 channels, and so 512 outputs, at
     width 64. They normalise groups of channels of each image alone (Wu & He 2018, arXiv:1803.08494), where He et al.
     normalise over the batch, so that a code does not depend on what else is encoded. `conv4` is four 3x3 convolutions
-    of stride 2 with width to 8 width channels and a dense layer, without normalisation.
+    of stride 2 with width to 8 width channels and a dense layer, without normalisation. `pooled4` has four such
+    convolutions too (the last of stride 1), normalises like the residual ones, and a dense layer sees the mean over
+    places, as they do: a quarter of the time of resnet10.
     """
-    if net not in ("conv4", *BLOCKS):
-        raise unknown("network", net, ("conv4", *BLOCKS))
+    if net not in NAMES:
+        raise unknown("network", net, NAMES)
     if min(shape[1:]) < 8 or width < 1:
         raise UserError(f"{net} needs images of 8 pixels or more and a width of 1 or more, not {shape} and {width}")
-    layers = _conv4(shape, width) if net == "conv4" else _resnet(shape[0], BLOCKS[net], width)
+    if net == "conv4":
+        layers = _conv4(shape, width)
+    else:
+        layers = _pooled4(shape[0], width) if net == "pooled4" else _resnet(shape[0], BLOCKS[net], width)
     return channels_last(nn.Sequential(*layers))
 
 
@@ -37,6 +43,14 @@ def _conv4(shape: Shape, width: int) -> list[nn.Module]:
         layers += [he_normal(nn.Conv2d(before, after, 3, 2, 1)), nn.ReLU()]
         height, across = -(-height // 2), -(-across // 2)
     return [*layers, nn.Flatten(), nn.Linear(8 * width * height * across, 8 * width)]
+
+
+def _pooled4(channels: int, width: int) -> list[nn.Module]:
+    layers, before = list[nn.Module](), channels
+    for scale, stride in ((1, 2), (2, 2), (4, 2), (8, 1)):
+        layers += [he_normal(nn.Conv2d(before, scale * width, 3, stride, 1)), group_norm(scale * width), nn.ReLU()]
+        before = scale * width
+    return [*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(before, before)]
 
 
 def _resnet(channels: int, blocks: tuple[int, ...], width: int) -> list[nn.Module]:
