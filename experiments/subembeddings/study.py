@@ -14,7 +14,7 @@ from unbraid.study.plan import Point
 
 needs = ("mnist", "cifar10|cifar10-images.zip")
 
-STEPS, BATCH, WIDTH, DECAY, BRIGHTNESS = 3000, 128, 16, 0.3, 0.45
+NET, STEPS, BATCH, WIDTH, DECAY, BRIGHTNESS = "pooled4", 3000, 128, 16, 0.3, 0.45
 WAIT = 4  # a regulariser has weight 0 for the first quarter of the steps and grows over the second
 SEEDS, MAIN_SEEDS, MORE_SEEDS, RESERVED = range(11, 16), range(11, 19), range(11, 21), 100
 CEILING_ROWS, CEILING_STEPS = 10_000, 7800  # 200 epochs, since a step shows 2 x 128 rows
@@ -86,30 +86,32 @@ small = chain(
 )
 resnets = on("dc-bc", [large(control), large(hess)], SEEDS[:1])
 runs = chain(
-    product(small, [DATA], size=32, batch=BATCH, width=WIDTH, evaluation=evaluation(TEST_ROWS), decay=DECAY),
+    product(small, [DATA], size=32, batch=BATCH, net=NET, width=WIDTH, evaluation=evaluation(TEST_ROWS), decay=DECAY),
     product(resnets, [DATA], size=64, batch=RESNET_BATCH, width=64, evaluation=evaluation(RESNET_ROWS), decay=DECAY),
 )
 study = Study(runs=runs)
 
-FASTER: Point = {"lr": 2e-3, "decay": 0.7}
-tried = chain(  # what waits; the ceiling; the rate and length of training. Digits and photographs of their own (draw 0)
-    on("dc-bc", product([control], [{}, FASTER]), [RESERVED]),
-    on("dc-bc", at_once, [RESERVED]),
-    product(
-        product(label=CEILING, method="sub_supervised", steps=CEILING_STEPS, seed=RESERVED),
-        variant=["dc-bc", "dc-dl"],
-        train_rows=[2 * CEILING_ROWS, CEILING_ROWS],
-    ),
-    on("dc-dl", [control, *at_once[:2]], [RESERVED]),
+waiting = [infomin, ortho, permuted, hess]
+tried = chain(  # the width; what waits; the ceiling; the length of training; other seeds, and the plainer network
+    on("dc-bc", product([control], width=[WIDTH, 2 * WIDTH]), [RESERVED]),
+    on("dc-dl", [control], [RESERVED]),
+    *(on(variant, at_once, [RESERVED]) for variant in ("dc-bc", "dc-dl")),
+    on("dc-bc", waiting, [RESERVED]),
+    on("dc-bc", [ceiling], [RESERVED]),
+    on("dc-dl", [ceiling, infomin, ortho, hess], [RESERVED]),
     on("dc-bc", over_steps(control, (2 * STEPS,)), [RESERVED]),
+    on("dc-bc", [control], range(RESERVED + 1, RESERVED + 4)),
+    on("dc-bc", [hess], [RESERVED + 1]),
+    on("dc-bc", product([control], net="conv4"), [RESERVED + 1, RESERVED + 2]),
 )
-pilot = Study(  # unbraid study experiments/subembeddings/study.py:pilot
+pilot = Study(  # unbraid study experiments/subembeddings/study.py:pilot; digits and photographs of its own (draw 0)
     runs=[
         {
             **DATA,
             "draw": 0,
             "size": 32,
             "batch": BATCH,
+            "net": NET,
             "width": WIDTH,
             "evaluation": evaluation(TEST_ROWS),
             "decay": DECAY,
