@@ -14,12 +14,13 @@ from unbraid.study.plan import Point
 
 needs = ("mnist", "cifar10|cifar10-images.zip")
 
-NET, STEPS, BATCH, WIDTH, DECAY, BRIGHTNESS = "pooled4", 3000, 128, 16, 0.3, 0.45
+NET, STEPS, BATCH, WIDTH, DECAY, BRIGHTNESS = "pooled4", 4000, 128, 16, 0.3, 0.45
 WAIT = 4  # a regulariser has weight 0 for the first quarter of the steps and grows over the second
 SEEDS, MAIN_SEEDS, MORE_SEEDS, RESERVED = range(11, 16), range(11, 19), range(11, 21), 100
 CEILING_ROWS, CEILING_STEPS = 10_000, 7800  # 200 epochs, since a step shows 2 x 128 rows
-CURVE = (750, 1500, 6000)
-RESNET_STEPS, RESNET_BATCH, RESNET_ROWS = 200, 8, 500
+CURVE = (1000, 2000, 8000)
+PILOT_STEPS = 3000
+RESNET_STEPS, RESNET_BATCH, RESNET_ROWS = 300, 8, 500
 TEST_ROWS = 10_000
 
 VIEWS: Point = {"least_crop": 0.85, "flip": True, "colour": 0.2}
@@ -52,16 +53,18 @@ def on(variant: str, settings: list[Point], seeds: Any) -> list[Point]:
     return product(product(seed=seeds), seen, variant=variant)
 
 
-def over_steps(point: Point, lengths: tuple[int, ...]) -> list[Point]:
-    """The same run at other lengths, of which the waiting keeps its share."""
-    waits = [{"warm_up": length // WAIT} if "warm_up" in point else {} for length in lengths]
-    label = point["label"] + OVER_STEPS
-    return [{**point, **wait, "steps": length, "label": label} for wait, length in zip(waits, lengths, strict=True)]
+def lasting(point: Point, steps: int) -> Point:
+    """The same run at another length, of which the waiting keeps its share."""
+    waits = {"warm_up": steps // WAIT} if "warm_up" in point else {}
+    return {**point, **waits, "steps": steps}
+
+
+def over_steps(point: Point) -> list[Point]:
+    return [{**lasting(point, steps), "label": point["label"] + OVER_STEPS} for steps in CURVE]
 
 
 def large(point: Point) -> Point:
-    waits = {"warm_up": RESNET_STEPS // WAIT} if "warm_up" in point else {}
-    return {**point, **waits, "label": RESNET + point["label"], "steps": RESNET_STEPS, "net": "resnet34"}
+    return {**lasting(point, RESNET_STEPS), "label": RESNET + point["label"], "net": "resnet34"}
 
 
 def evaluation(points: int) -> Evaluation:
@@ -82,7 +85,7 @@ small = chain(
     on("bc-dl", [control, permuted, hess], SEEDS[:1]),
     on("dc-bc", at_once, SEEDS[:1]),
     on("dc-dl", at_once, SEEDS[:1]),
-    on("dc-bc", chain(*(over_steps(point, CURVE) for point in (control, hess))), SEEDS[:1]),
+    on("dc-bc", chain(over_steps(control), over_steps(hess)), SEEDS[:1]),
 )
 resnets = on("dc-bc", [large(control), large(hess)], SEEDS[:1])
 runs = chain(
@@ -91,18 +94,19 @@ runs = chain(
 )
 study = Study(runs=runs)
 
-waiting = [infomin, ortho, permuted, hess]
+plain, *waiting = (lasting(point, PILOT_STEPS) for point in (control, infomin, ortho, permuted, hess))
+hasty = [lasting(point, PILOT_STEPS) for point in at_once]
 tried = chain(  # the width; what waits; the ceiling; the length of training; other seeds, and the plainer network
-    on("dc-bc", product([control], width=[WIDTH, 2 * WIDTH]), [RESERVED]),
-    on("dc-dl", [control], [RESERVED]),
-    *(on(variant, at_once, [RESERVED]) for variant in ("dc-bc", "dc-dl")),
-    on("dc-bc", waiting, [RESERVED]),
-    on("dc-bc", [ceiling], [RESERVED]),
-    on("dc-dl", [ceiling, infomin, ortho, hess], [RESERVED]),
-    on("dc-bc", over_steps(control, (2 * STEPS,)), [RESERVED]),
-    on("dc-bc", [control], range(RESERVED + 1, RESERVED + 4)),
-    on("dc-bc", [hess], [RESERVED + 1]),
-    on("dc-bc", product([control], net="conv4"), [RESERVED + 1, RESERVED + 2]),
+    on("dc-bc", product([plain], width=[WIDTH, 2 * WIDTH]), [RESERVED]),
+    on("dc-dl", [plain], [RESERVED]),
+    on("dc-bc", hasty, [RESERVED]),
+    on("dc-dl", hasty, [RESERVED]),
+    on("dc-bc", [*waiting, ceiling], [RESERVED]),
+    on("dc-dl", [waiting[0], waiting[1], waiting[3], ceiling], [RESERVED]),
+    on("dc-bc", [lasting(plain, 2 * PILOT_STEPS)], [RESERVED]),
+    on("dc-bc", [plain], range(RESERVED + 1, RESERVED + 4)),
+    on("dc-bc", waiting[3:], [RESERVED + 1]),
+    on("dc-bc", product([plain], net="conv4"), [RESERVED + 1, RESERVED + 2]),
 )
 pilot = Study(  # unbraid study experiments/subembeddings/study.py:pilot; digits and photographs of its own (draw 0)
     runs=[

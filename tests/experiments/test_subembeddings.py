@@ -348,7 +348,7 @@ def test_tables_hold_our_means_beside_the_papers_numbers() -> None:
     shared = named["Variance between classes in each half"]
     assert ["DC-DL", "Hess 0.1", *["25 / 25; 25 / 25"] * 5, *[""] * 5] in shared.rows
     steps = [row[1] for row in over_steps(s).rows if row[0] == "control"]
-    assert steps == ["750", "1,500", "3,000", "6,000"]
+    assert steps == ["1,000", "2,000", "4,000", "8,000"]
     assert [row[0] for row in named["ResNet-34 at 64x64"].rows] == ["ResNet-34, control", "ResNet-34, Hess 0.1"]
 
 
@@ -543,7 +543,7 @@ def test_the_plan_has_every_setting_often_enough() -> None:
     assert {job.plan.seed for job in plan()} == set(range(11, 21))
     assert len(plan()) == 155
     tried = pilot.jobs(FOLDER)
-    assert {job.plan.seed for job in tried} == {100} and {job.arguments["draw"] for job in tried} == {0}
+    assert {job.plan.seed for job in tried} == {100, 101, 102, 103} and {job.arguments["draw"] for job in tried} == {0}
     assert {job.arguments["draw"] for job in plan()} == {1}  # other digits and photographs are held out
     large = {key for key in count if key[1].startswith(RESNET)}
     assert {(job.arguments["variant"], job.label) for job in quick.jobs(FOLDER)} == set(count) - large
@@ -555,7 +555,7 @@ def test_all_runs_are_treated_alike() -> None:
         assert given["decay"] == 0.3 and given["brightness"] == 0.45
         if job.label.startswith(("supervised", RESNET)) or job.label.endswith(OVER_STEPS):
             continue
-        assert (job.plan.steps, given["batch"], given["width"]) == (STEPS, 128, 16)
+        assert (job.plan.steps, given["batch"], given["net"], given["width"]) == (STEPS, 128, "pooled4", 16)
         waits = any(given[name] for name in ("infomin", "orthogonality", "permuted_orthogonality", "hessian"))
         assert given["warm_up"] == (STEPS // 4 if waits and AT_ONCE not in job.label else 0)
         assert (given["least_crop"], given["colour"]) == (0.85, 0.2)
