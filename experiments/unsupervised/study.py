@@ -94,6 +94,7 @@ since: list[Point] = chain(
     product(label="Ada-GVAE", method="ada_gvae"),
     product(label="Ada-GVAE, k known", method="ada_gvae", known_k=True),
     product(label="HFS", method="hfs"),
+    product(label="HFS, beta 4", method="hfs", beta=4.0),
     product(label="QLAE", method="qlae"),
 )
 newer = Study(
