@@ -109,6 +109,20 @@ newer = Study(
     metrics=metrics,
     points=POINTS,
 )
+hfs_weights = Study(  # the table of docs/methods/hfs.md, on a reserved seed
+    runs=product(
+        method="hfs",
+        gamma=[0.1, 1.0],
+        beta=[1.0, 4.0],
+        data=["shapes3d", "dsprites"],
+        steps=STEPS,
+        decay=DECAY,
+        seed=100,
+        **SMALL,
+    ),
+    metrics={"mig": {}, "downstream": {"sizes": [1000]}},
+    points=POINTS,
+)
 studies = {"study": study, "capacity": capacity, "curve": curve, "newer": newer}
 
 weakest = chain(

@@ -36,6 +36,27 @@ def by_hand(z: Tensor) -> float:
     return total
 
 
+def of_samples(z: Tensor, generator: torch.Generator) -> float:
+    """The same for 25 pairs of dimensions and 100 combinations of each, both drawn, as in the authors' code."""
+    rows, k = len(z), z.shape[1]
+    every = [(i, j) for i in range(k) for j in range(i)]
+    total = 0.0
+    for pair in torch.randperm(len(every), generator=generator)[:25].tolist():
+        here = z[:, every[pair]]
+        drawn = torch.randint(rows, (100, 2), generator=generator)
+        points = torch.stack([here[drawn[:, 0], 0], here[drawn[:, 1], 1]], 1)
+        total += float(torch.cdist(points, here).amin(1).max()) ** 2
+    return total
+
+
+def test_one_gamma_weighs_four_times_as_much_as_with_samples() -> None:
+    """What the page says of standard normal codes: 144 and 34."""
+    generator = torch.Generator().manual_seed(0)
+    drawn = [torch.randn(64, 10, generator=generator, dtype=torch.float64) for _ in range(20)]
+    assert sum(distance_to_factorised_support(z).item() for z in drawn) / 20 == pytest.approx(144, rel=0.05)
+    assert sum(of_samples(z, generator) for z in drawn) / 20 == pytest.approx(34, rel=0.1)
+
+
 def test_the_distance_is_that_of_the_definition() -> None:
     assert distance_to_factorised_support(codes()).item() == pytest.approx(by_hand(codes()), rel=1e-12)
 

@@ -23,7 +23,7 @@ def encoder(net: str, shape: Shape, *, width: int) -> nn.Module:
     normalise over the batch, so that a code does not depend on what else is encoded. `conv4` is four 3x3 convolutions
     of stride 2 with width to 8 width channels and a dense layer, without normalisation. `pooled4` has four such
     convolutions too (the last of stride 1), normalises like the residual ones, and a dense layer sees the mean over
-    places, as they do: a quarter of the time of resnet10.
+    places, as they do: less than a quarter of the time of resnet10.
     """
     if net not in NAMES:
         raise unknown("network", net, NAMES)
