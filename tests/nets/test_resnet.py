@@ -87,6 +87,17 @@ def test_a_pooled_network_has_features_wherever_a_thing_is_and_sees_no_contrast(
     assert (net(here) - net(torch.rand(1, 1, 96, 96))).abs().max() > 0.01
 
 
+@pytest.mark.parametrize("shape", [(4, 8, 5, 3), (2, 3, 1, 1), (3, 8, 4, 4)])
+def test_the_mean_over_places_is_one_with_a_gradient_that_has_channels_last(shape: tuple[int, ...]) -> None:
+    x = torch.randn(shape).contiguous(memory_format=torch.channels_last).requires_grad_()
+    slope = torch.randn(*shape[:2], 1, 1)
+    found = resnet.MeanOverPlaces()(x)
+    torch.testing.assert_close(found, x.mean((2, 3), keepdim=True))
+    (gradient,) = torch.autograd.grad(found, x, slope)
+    torch.testing.assert_close(gradient, slope.expand(shape) / (shape[2] * shape[3]))
+    assert gradient.is_contiguous(memory_format=torch.channels_last)
+
+
 @pytest.mark.parametrize(
     ("net", "shape", "message"),
     [("resnet43", (3, 32, 32), "did you mean 'resnet34'"), ("conv4", (1, 1, 40), "needs images of 8 pixels or more")],

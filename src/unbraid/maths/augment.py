@@ -58,9 +58,10 @@ def _cropped(x: Tensor, crop: float, flip: bool) -> Tensor:
     sides = torch.stack([(area * ratio).sqrt(), (area / ratio).sqrt()], 1)  # [b, 2] across and down
     centre = (2 * torch.rand(b, 2, device=x.device, dtype=x.dtype) - 1) * (1 - sides)
     mirror = torch.where(_uniform(b, x) < 0.5, -1.0, 1.0) if flip else x.new_ones(b)
-    window = torch.zeros(b, 2, 3, device=x.device, dtype=x.dtype)
-    window[:, 0, 0], window[:, 1, 1], window[:, :, 2] = sides[:, 0] * mirror, sides[:, 1], centre
-    grid = F.affine_grid(window, list(x.shape), align_corners=False)
+    height, width = x.shape[2:]
+    across = centre[:, :1] + (sides[:, 0] * mirror)[:, None] * _middles(width, x)  # [b, w], from -1 to 1
+    down = centre[:, 1:] + sides[:, 1:] * _middles(height, x)  # [b, h]
+    grid = torch.stack([across[:, None].expand(-1, height, -1), down[:, :, None].expand(-1, -1, width)], -1)
     return F.grid_sample(x, grid, mode="bilinear", padding_mode="border", align_corners=False)
 
 
@@ -101,7 +102,12 @@ def _grey(x: Tensor) -> Tensor:
     """[b, c, h, w] -> [b, 1, h, w]"""
     if x.shape[1] != 3:
         return x.mean(1, keepdim=True)
-    return torch.einsum("bchw,c->bhw", x, torch.tensor(GREY, dtype=x.dtype, device=x.device))[:, None]
+    return (x * torch.tensor(GREY, dtype=x.dtype, device=x.device)[:, None, None]).sum(1, keepdim=True)
+
+
+def _middles(side: int, like: Tensor) -> Tensor:
+    """The middles of pixels of a line from -1 to 1. [side]"""
+    return (2 * torch.arange(side, device=like.device, dtype=like.dtype) + 1) / side - 1
 
 
 def _uniform(b: int, like: Tensor) -> Tensor:

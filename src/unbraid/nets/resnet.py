@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
 from unbraid.errors import UserError, unknown
@@ -50,7 +51,7 @@ def _pooled4(channels: int, width: int) -> list[nn.Module]:
     for scale, stride in ((1, 2), (2, 2), (4, 2), (8, 1)):
         layers += [he_normal(nn.Conv2d(before, scale * width, 3, stride, 1)), group_norm(scale * width), nn.ReLU()]
         before = scale * width
-    return [*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(before, before)]
+    return [*layers, MeanOverPlaces(), nn.Flatten(), nn.Linear(before, before)]
 
 
 def _resnet(channels: int, blocks: tuple[int, ...], width: int) -> list[nn.Module]:
@@ -61,7 +62,14 @@ def _resnet(channels: int, blocks: tuple[int, ...], width: int) -> list[nn.Modul
             after = width * 2**stage
             layers.append(Residual(before, after, 2 if stage and not place else 1))
             before = after
-    return [*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten()]
+    return [*layers, MeanOverPlaces(), nn.Flatten()]
+
+
+class MeanOverPlaces(nn.Module):
+    """AdaptiveAvgPool2d(1), with a gradient that has channels last like its input. [b, c, h, w] -> [b, c, 1, 1]"""
+
+    def forward(self, x: Tensor) -> Tensor:
+        return F.avg_pool2d(x, x.shape[2:])
 
 
 class Residual(nn.Module):
