@@ -2,7 +2,8 @@
 
 python -m docs.make_study_table [RUNS]        (the folder that `unbraid reproduce experiments/unsupervised` fills)
 
-Of the plan's runs those are taken whose seed has all of them; columns that are empty are left out. Two tutorials need
+Of the plan's runs those are taken whose seed has all of them; columns that are empty are left out. UDR, which needs the
+codes of the runs of a setting, is what the page's command found and kept with the page's pictures. Two tutorials need
 the table and wait for it in experiments/unsupervised/pages: move them to docs/tutorials, name them in mkdocs.yml and in
 the README there, and run `make tutorials`.
 """
@@ -20,10 +21,10 @@ from unbraid.study.analyse import with_efficiency
 from unbraid.study.collect import collect, wide
 from unbraid.study.plan import Job
 from unbraid.study.records import FOLDER
-from unbraid.study.udr import with_udr
 from unbraid.train.run import write
 
 NAMES = {"study": "unsupervised", "newer": "unsupervised_newer"}
+UDR = Path(__file__).parent / "results" / "unsupervised" / "udr.csv"
 SETTING = ["data", "condition", "objective", "setting"]
 
 
@@ -34,7 +35,8 @@ def complete(jobs: Sequence[Job], folder: Path) -> list[str]:
 
 
 def table_of(runs: Path, names: Sequence[str]) -> pd.DataFrame:
-    table, _ = with_efficiency(with_udr(wide(collect(runs, names)), runs), ["downstream"])
+    table, _ = with_efficiency(wide(collect(runs, names)), ["downstream"])
+    table = table.assign(udr=table["run"].map(pd.read_csv(UDR, index_col="run")["udr"]))
     return table.dropna(axis="columns", how="all").sort_values([*SETTING, "seed"]).reset_index(drop=True)
 
 

@@ -6,11 +6,14 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from docs.make_study_table import complete
+from docs import make_study_table
+from docs.make_study_table import complete, table_of
 
 import unbraid
 from unbraid.errors import UserError
 from unbraid.study import Study, product, records
+
+from .test_collect import synthetic
 
 
 def test_a_table_that_comes_along_is_found_by_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -38,6 +41,20 @@ def test_seeds_that_lack_a_run_are_left_out_of_the_table_that_comes_along(tmp_pa
     assert complete(jobs, tmp_path) == [job.name for job in jobs if job.plan.seed != 1]
 
 
+def test_udr_of_runs_whose_codes_are_gone_is_what_the_page_keeps(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs, kept = tmp_path / "runs", tmp_path / "udr.csv"
+    runs.mkdir()
+    synthetic(runs, 4, 0)
+    names = sorted(path.name for path in runs.iterdir())
+    pd.DataFrame({"run": ["another", *names], "udr": [9.0, 0.1, 0.2, 0.3, 0.4]}).to_csv(kept, index=False)
+    monkeypatch.setattr(make_study_table, "UDR", kept)
+    assert table_of(runs, names).set_index("run")["udr"][names].tolist() == [0.1, 0.2, 0.3, 0.4]
+    kept.write_text("run,udr\nanother,9\n")
+    assert "udr" not in table_of(runs, names)
+
+
 @pytest.mark.parametrize("path", sorted(records.FOLDER.glob("*.parquet")), ids=lambda path: path.stem)
 def test_a_table_that_comes_along_is_whole_and_small(path: Path) -> None:
     table = unbraid.load_study(path.stem)
@@ -46,6 +63,7 @@ def test_a_table_that_comes_along_is_whole_and_small(path: Path) -> None:
     assert table["run"].is_unique and not table.isna().all().any()
     scores = ["mig", "dci", "sap", "modularity", "beta_vae_score", "factor_vae_score", "downstream.mean.100", "elbo"]
     assert table[scores].notna().all().all()
+    assert path.stem != "unsupervised" or table["udr"].notna().all()
     assert table[scores[:-1]].ge(0).all().all() and table[scores[:-1]].le(1).all().all()
     assert path.stat().st_size < 5e6
     assert not [column for column in table if table[column].astype(str).str.contains("/").any()]  # paths of a machine
