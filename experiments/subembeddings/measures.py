@@ -133,13 +133,9 @@ def signs(run: Run, method: Method[Any], data: Product, codes: Codes) -> dict[st
 
 
 def late(run: Run, method: Method[Any], data: Product, codes: Codes) -> dict[str, float]:
-    """The loss and its terms, averaged over the last steps."""
+    """The loss and its terms, averaged over the last steps, and InfoMax in the first and the last window of steps."""
     rows = history.read(run.path / "history.csv")
     last = [row for row in rows if row["step"] > run.plan.steps - LATE]
     found = {name: float(np.mean([row[name] for row in last])) for name in last[0] if name != "step"}
-    few = max(1, len(rows) // 4)
-    ends = {
-        f"loss, {name} quarter": np.mean([row["loss"] for row in part])
-        for name, part in (("first", rows[:few]), ("last", rows[-few:]))
-    }
-    return found | {name: float(value) for name, value in ends.items()}
+    first, end = (float(row.get("infomax", row["loss"])) for row in (rows[0], rows[-1]))
+    return found | {"infomax at first": first, "infomax at last": end}

@@ -195,7 +195,7 @@ def losses(s: Scores) -> Table:
         [variant.upper(), label, *(float(own.values("late", name).mean()) for name in names)]
         for variant, label, own in _with_z(s.results)
     ]
-    note = "Means over the last 200 steps. infomin is -R: the larger, the less one slice tells of the other."
+    note = "Means over the last 200 steps. infomin is -R: the larger, the more the slices of a sample are opposed."
     return Table("Loss terms at the end", ["data", "loss", *names], rows, note)
 
 
@@ -216,9 +216,9 @@ def large(s: Scores) -> Table:
     rows: list[list[Any]] = []
     for label in (f"{RESNET}control", f"{RESNET}Hess 0.1"):
         for run in s.results.where(label=label):
-            terms = [run.value("late", f"loss, {end} quarter") for end in ("first", "last")]
+            terms = [run.value("late", f"infomax at {end}") for end in ("first", "last")]
             rows.append([label, run.steps, run.arguments["batch"], run.seconds, *terms, _told(run, "z")])
-    ends = ["loss, the first quarter", "the last"]
+    ends = ["InfoMax, first 50 steps", "last 50"]
     columns = ["run", "steps", "pairs", "seconds of one core", *ends, "z: digit / background"]
     note = "That it trains, and what it costs: the paper has more than 55,000 steps."
     return Table("ResNet-34 at 64x64", columns, rows, note)

@@ -16,7 +16,9 @@ every order of the coordinates of a. Its square, for unit vectors, has the mean
 
 since the sum of a vector is kept by P and the rest has covariance |a'|^2 / (d - 1) (I - 1 1^T / d). Neither the angle
 of a and b nor what one tells of the other occurs; and where a slice has the share u = 1 / d along (1, ..., 1), as
-directions without preference have on average, the gradient of the other is zero.
+directions without preference have on average, the gradient of the other is zero. It can be obeyed all the same, and
+so can do harm: with u = 1 and v = 0, one slice along (1, ..., 1) and the other with sum zero, every product is zero,
+and of the first slice a sign is left.
 """
 
 from __future__ import annotations
@@ -49,6 +51,7 @@ class Shown:
     pairings: dict[str, tuple[float, float]]  # R_InfoMin, and R2 of z1 from z0, by how they are paired
     turned: dict[int, tuple[list[float], float, float]]  # by dimension: see the function
     permuted: Floats  # [pairs, 5]: cosine; mean of |P a . b|, of its square, and that by the equation; R_Ortho / 4
+    obeyed: float  # mean of |P a . b| for a along (1, ..., 1) and b with sum zero
 
 
 @cache
@@ -60,7 +63,9 @@ def shown() -> Shown:
             "InfoMax + 0.1 InfoMin": opposed(1.0, 0.1),
             "InfoMin alone": opposed(0.0, 1.0),
         }
-        return Shown(cosines, pairings(), {d: turned(d) for d in (D - 1, D)}, permuted())
+        along, across = _units(np.ones(D)), _units(np.arange(D) - (D - 1) / 2)
+        obeyed = float(np.abs(over_permutations(along, across)).mean())
+        return Shown(cosines, pairings(), {d: turned(d) for d in (D - 1, D)}, permuted(), obeyed)
 
 
 def opposed(infomax: float, weight: float) -> list[float]:
@@ -108,15 +113,19 @@ def turned(d: int, n: int = 96) -> tuple[list[float], float, float]:
 
 def permuted(pairs: int = 60) -> Floats:
     """Over all permutations, for pairs of unit vectors at every angle."""
-    rng, orders = np.random.default_rng(0), np.array(list(permutations(range(D))))
-    found = []
+    rng, found = np.random.default_rng(0), []
     for cosine in np.linspace(-1, 1, pairs):
         a, other = _units(rng.normal(size=(2, D)))
         b = cosine * a + (1 - cosine**2) ** 0.5 * _units(other - (other @ a) * a)
-        products = a[orders] @ b  # [d!]
+        products = over_permutations(a, b)
         plain = orthogonality(*(torch.tensor(np.stack([a, b])[:, None]) for _ in range(2)))
         found.append([cosine, np.abs(products).mean(), (products**2).mean(), equation(a, b), float(plain) / 4])
     return np.array(found)
+
+
+def over_permutations(a: Floats, b: Floats) -> Floats:
+    """P a . b for each permutation of the coordinates, [d!]"""
+    return np.asarray(a[np.array(list(permutations(range(len(a)))))] @ b)
 
 
 def equation(a: Floats, b: Floats) -> float:
@@ -158,12 +167,15 @@ def table(found: Shown) -> Table:
     correlation = np.corrcoef(np.abs(cosine), permuted)[0, 1]
     rows.append(["permutation", "its correlation with the |cosine| before the permutation", f"{correlation:.2f}"])
     rows.append(["permutation", "largest error of the equation", f"{np.abs(square - predicted).max():.0e}"])
+    rows.append(["permutation", "mean |cosine| where it is least: u = 1, v = 0", f"{found.obeyed:.3f}"])
     note = (
         "Free vectors, by the losses that are trained. InfoMin: for given vectors R depends on their pairing through "
         "the mean of z0 . z1 alone, which is least for z1 = -z0. Orthogonality: x . A x = 0 for all x if A is "
         "antisymmetric, and an orthogonal A of that kind loses nothing; in odd dimensions there is none. Permutation: "
         "E (P a . b)^2 = 1/d + d/(d - 1) (u - 1/d)(v - 1/d), with u and v the shares of either vector along "
-        "(1, ..., 1): nothing of how one goes with the other. The proofs are in experiments/subembeddings/why.py."
+        "(1, ..., 1): nothing of how one goes with the other. It is least, 0, where one slice lies along (1, ..., 1) "
+        "and the other sums to zero: that it cannot see dependence does not make it harmless. The proofs are in "
+        "experiments/subembeddings/why.py."
     )
     return Table("Why: what the regularisers ask for", ["regulariser", "what", "found"], rows, note)
 

@@ -16,8 +16,8 @@ from torch import Tensor
 def infomin(slices: Tensor, temperature: float, *, literal: bool = False) -> Tensor:
     """Minus the InfoNCE loss that finds a sample's other slice among those of all samples (eq. 4). [k, n, d] -> []
 
-    Slices have length one; the samples are those of one view. It is at most 0, if each slice determines the other, and
-    at least -(2 / temperature + log n) for each pair. `literal` takes the denominator as printed, over the other
+    Slices have length one; the samples are those of one view. It is at most 0, where each slice finds the other surely,
+    and at least -(2 / temperature + log n) for each pair. `literal` takes the denominator as printed, over the other
     samples of the same slice: this is not the negative of an InfoNCE loss, and may exceed 0.
     """
     total = slices.new_zeros(())
