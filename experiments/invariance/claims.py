@@ -2,7 +2,8 @@
 
 The swap model of the claims has two encoders, the contrast of sampled codes and a warm-up; its other forms are in the
 tables. Claims 002-9 and 002-10 are told as the paper has them, "almost all" and "outperforms", though its own tables
-have exceptions; the rules ask for no more than those tables hold: of a difference, a quarter.
+have exceptions; the rules ask for no more than those tables hold: of a difference, a quarter. Eight seeds on 3D Shapes
+may not be enough: the claims on means there are judged at the level of the first of two looks.
 """
 
 from __future__ import annotations
@@ -10,9 +11,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from unbraid.study.claims import Claim, Record, Verdict
+from unbraid.study.claims import Claim, Numbers, Record, Verdict
 from unbraid.study.reproduce import Found, Results
-from unbraid.study.verdicts import SHARE, Margin, bootstrapped, by_a_share, claim, paired
+from unbraid.study.verdicts import LEVEL, SECOND_LOOK, SHARE, Margin, bootstrapped, by_a_share, claim, paired
 
 from .figures import draw
 from .study import MAIN_SEEDS
@@ -44,7 +45,8 @@ from .tables import (
 )
 
 ALMOST_ALL = 0.8  # share of the cells of rival and metric in which the swap model is better
-NEAR, LEAK, TOLD = 0.01, 0.10, 0.25  # a tie of accuracies; a nuisance from p; a nuisance from n, above chance
+NEAR, LEAK, TOLD = 0.01, 0.10, 0.25  # below the CNN at most; a nuisance from p; a nuisance from n, above chance
+TWO_LOOKS = ("002-6", "002-7", "002-8")  # eight seeds more, if these are unclear
 DRAWS = 500
 BEFORE: dict[str, Verdict] = {
     "002-1": "unclear", "002-2": "unclear", "002-3": "unclear", "002-4": "unclear", "002-5": "not shown",
@@ -69,7 +71,8 @@ def claims(r: Results, notes: dict[str, str] | None = None) -> list[Claim]:
     found = []
     for id, paper, ours, margins in asked(r):
         seeds = min((margin.ways[1] for margin in margins if margin.ways), default=_seeds(r))
-        found.append(claim(id, paper, ours, margins, seeds=seeds, notes=notes, before=BEFORE.get(id)))
+        level = SECOND_LOOK if id in TWO_LOOKS else LEVEL
+        found.append(claim(id, paper, ours, margins, seeds=seeds, notes=notes, before=BEFORE.get(id), level=level))
     return found
 
 
@@ -188,11 +191,11 @@ def _shapes(r: Results) -> list[Asked]:
             "; ".join(f"{name.upper()} {', '.join(map(mean, values))}" for name, values in warm.items())
             + " (by amount may be below none by a quarter of what difficulty gains on amount)",
             [
-                by_a_share(f"{name}, both above amount alone", v[2] - v[1], _paper_gap(WARM_UPS[2], WARM_UPS[1], name))
+                _looked(f"{name}, both above amount alone", v[2] - v[1], _paper_gap(WARM_UPS[2], WARM_UPS[1], name))
                 for name, v in warm.items()
             ]
             + [
-                paired(f"{name}, amount above none less {tolerance:.3f}", v[1] - v[0] + tolerance)
+                paired(f"{name}, amount above none less {tolerance:.3f}", v[1] - v[0] + tolerance, SECOND_LOOK)
                 for name, v in warm.items()
                 for tolerance in [SHARE * _paper_gap(WARM_UPS[2], WARM_UPS[1], name)]
             ],
@@ -201,18 +204,24 @@ def _shapes(r: Results) -> list[Asked]:
             "002-7",
             "weakly supervised MIG is at least .509, unsupervised at most .364",
             f"at least {mean(mig[lowest])} ({lowest}), at most {mean(mig[highest])} ({highest})",
-            [by_a_share(f"{a} above {b}", mig[a] - mig[b], _paper_gap(a, b)) for a in WEAK for b in FREE],
+            [_looked(f"{a} above {b}", mig[a] - mig[b], _paper_gap(a, b)) for a in WEAK for b in FREE],
         ),
         (
             "002-8",
             "MIG: swap .716, Ada-GVAE .569, Ada-ML-VAE .509",
             ", ".join(f"{m} {mean(mig[m])}" for m in WEAK),
             [
-                by_a_share("Swap above Ada-GVAE", mig["Swap"] - mig["Ada-GVAE"], _paper_gap("Swap", "Ada-GVAE")),
-                paired("Ada-GVAE above Ada-ML-VAE", mig["Ada-GVAE"] - mig["Ada-ML-VAE"]),  # its gap is small
+                _looked("Swap above Ada-GVAE", mig["Swap"] - mig["Ada-GVAE"], _paper_gap("Swap", "Ada-GVAE")),
+                paired(
+                    "Ada-GVAE above Ada-ML-VAE", mig["Ada-GVAE"] - mig["Ada-ML-VAE"], SECOND_LOOK
+                ),  # its gap is small
             ],
         ),
     ]
+
+
+def _looked(what: str, difference: Numbers, of_paper: float) -> Margin:
+    return by_a_share(what, difference, of_paper, SECOND_LOOK)
 
 
 def _paper_gap(above: str, below: str, name: str = "mig") -> float:
@@ -246,8 +255,11 @@ def _shape_classes(r: Results) -> Asked:
     return (
         "002-10",
         "shapes of unseen hues: the worst group keeps .976, the plain CNN .969, UAI .952 (on average .985 for .989)",
-        ", ".join(f"{m} {mean(v)}" for m, v in worst.items()) + " (a point less is allowed)",
-        [paired(f"worst group, above {m} less {NEAR:g}", worst["Swap"] - worst[m] + NEAR) for m in BASELINES],
+        ", ".join(f"{m} {mean(v)}" for m, v in worst.items()) + " (a point less than the CNN is allowed)",
+        [
+            paired(f"worst group, above the CNN less {NEAR:g}", worst["Swap"] - worst["Baseline"] + NEAR),
+            *(paired(f"worst group, above {m}", worst["Swap"] - worst[m]) for m in BASELINES[1:]),
+        ],
     )
 
 

@@ -22,7 +22,7 @@ from unbraid.metrics.probe_table import probe_table
 from unbraid.train.run import Run
 
 SHIFT_ROWS = 6000
-SHADES = (0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.89, 0.95, 1.0)
+SHADES = (0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.89, 0.9, 0.95, 1.0)
 OUTSIDE = np.array([(230, 120, 0), (0, 0, 90), (90, 60, 30)], np.float32)  # orange, navy, brown: between no two grounds
 REFIT_ROWS = 6000
 DRAWN = 200
@@ -113,7 +113,10 @@ def _directions(codes: Codes, block: str) -> NDArray[np.float64]:
 
 
 def probed(run: Run, method: Method[Any], data: RotationColoredMNIST, codes: Codes) -> dict[str, Any]:
-    """What p and n tell of each factor of test digits at the angles of training, by linear probes of sampled codes."""
+    """What p and n tell of each factor of test digits at the angles of training, by linear probes.
+
+    Of sampled codes as they are, and of standardised means.
+    """
     if set(codes.blocks) != {"p", "n"} or codes.blocks["p"].scale is None:
         return {}
     assert isinstance(data.test, RotationColoredMNIST)
@@ -122,10 +125,22 @@ def probed(run: Run, method: Method[Any], data: RotationColoredMNIST, codes: Cod
     rng = np.random.default_rng(0)
     own = encode_rows(method, table, _some(table, REFIT_ROWS))
     drawn = {name: block.sampled(rng) for name, block in own.blocks.items()}
-    score = probe_table(
-        drawn, own.factors, rng, pair=("p", "n"), names=own.factor_names, standardise=False, resamplings=0, jobs=1
-    )
-    return {name: score.parts[name] for name in ("accuracy", "chance")}
+
+    def told(codes: dict[str, NDArray[Any]], standardise: bool) -> dict[str, Any]:
+        score = probe_table(
+            codes,
+            own.factors,
+            rng,
+            pair=("p", "n"),
+            names=own.factor_names,
+            standardise=standardise,
+            resamplings=0,
+            jobs=1,
+        )
+        return score.parts
+
+    sampled, means = told(drawn, False), told(own.means(), True)
+    return {"accuracy": sampled["accuracy"], "chance": sampled["chance"], "of means": means["accuracy"]}
 
 
 @torch.no_grad()

@@ -63,7 +63,7 @@ def shown() -> Shown:
             "InfoMax + 0.1 InfoMin": opposed(1.0, 0.1),
             "InfoMin alone": opposed(0.0, 1.0),
         }
-        along, across = _units(np.ones(D)), _units(np.arange(D) - (D - 1) / 2)
+        along, across = _units(np.ones(D)), _units(np.arange(D, dtype=float) - (D - 1) / 2)
         obeyed = float(np.abs(over_permutations(along, across)).mean())
         return Shown(cosines, pairings(), {d: turned(d) for d in (D - 1, D)}, permuted(), obeyed)
 
