@@ -117,10 +117,16 @@ def _above(means: Numbers) -> Numbers:
     return np.heaviside(means, 0.5)
 
 
-def donors(run: Result) -> list[str]:
-    """How often digit / hue follow each feature, in %."""
-    found = run.scores.get("exchange", {}).get("parts", {}).get("donor") or []
+def donors(run: Result, part: str = "donor") -> list[str]:
+    """How often digit / hue follow each feature, in %; or how often they are the host's, or neither's."""
+    found = run.scores.get("exchange", {}).get("parts", {}).get(part) or []
     return [" / ".join(f"{100 * rate:.0f}" for rate in feature) for feature in found]
+
+
+def uncut(run: Result) -> float:
+    """The exchange before it is cut off at 0."""
+    found = run.scores.get("exchange", {}).get("parts", {}).get("per_factor")
+    return float(np.mean(found)) if found else float("nan")
 
 
 def kind_of(run: Result) -> str:

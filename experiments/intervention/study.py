@@ -1,9 +1,12 @@
 """Disentanglement under correlated factors: "Unsupervised disentanglement learning by intervention".
 
 The runs, those that decide the claims first. Scores are taken on held-out rows with independent factors. Settings for
-digits are chosen on seeds from 100 on and rows of another draw, with digits that are held out of the training rows
-(`pilot`); those for sprites and scenes are still the first record's, at one rate, and may change before their runs
-begin (notes.md). A folder `flowers` or a file flowers.zip or flowers12-224.zip in the data root, with photographs, is
+digits are chosen on seeds from 100 on and rows of another draw, with digits that are held out of the training rows. The
+pilot is run alone, before the others, and what it chooses is written here (notes.md):
+
+    unbraid study experiments/intervention/study.py:pilot --out runs/intervention/pilot
+
+A folder `flowers` or a file flowers.zip or flowers12-224.zip in the data root, with photographs, is
 learned from too and shown.
 """
 
@@ -22,7 +25,7 @@ needs = ("mnist",)
 MAIN_SEEDS, SEEDS, FEW_SEEDS, RESERVED = range(11, 19), range(11, 16), range(11, 14), range(100, 102)
 BATCH, DECAY = 64, 0.3
 STEPS = {"dsprites": 6000, "shapes3d": 6000, "cmnist": 8000}
-FLOWER_STEPS, RECIPE_STEPS = 3000, (40_000, 10_000)  # the recipe without L_diff, and then with it
+FLOWER_STEPS, RECIPE_STEPS, WIDE_STEPS = 3000, (20_000, 5_000), 15_000  # the recipe without L_diff, then with it
 PILOT_STEPS, FIRST_STEPS = 4000, 2500
 CURVE = (0.5, 2.0)  # of the steps of the other runs
 CORRELATED = 0.2  # sigma
@@ -32,8 +35,9 @@ DATA: dict[str, dict[str, Any]] = {"dsprites": {"size": 32}, "shapes3d": {"size"
 FACTOR: dict[str, Any] = {"width": 16, "lr": 1e-3, "critic_width": 256, "critic_lr": 1e-3}
 RATES: dict[str, Any] = {"lr": 1e-3, "decoder_lr": 1e-3, "critic_lr": 1e-3, "weight_lr": 1e-5}
 OURS: dict[str, Any] = {"width": 16, "critic_width": 16, "lambda_3": 0.1, "diff_every": 4, **RATES}
-GAN: dict[str, Any] = {"width": 16, "contrast_from": 4000}
+GAN: dict[str, Any] = {"width": 16, "contrast_from": 3000}
 BLOCKS: dict[str, Any] = {"features": 2, "dims": 16}
+OF_DIGITS: dict[str, Any] = {"lambda_1": 1.0, "lambda_2": 100.0, "weight_lr": 5e-6}
 VAES: dict[str, dict[str, Any]] = {
     "FactorVAE 10": {"method": "factor_vae", **FACTOR, "gamma": 10.0},
     "FactorVAE 40": {"method": "factor_vae", **FACTOR, "gamma": 40.0},
@@ -52,38 +56,51 @@ METHODS: dict[str, dict[str, dict[str, Any]]] = {
         "InfoGAN-CR": {"method": "infogan_cr", **GAN, "codes": 6},  # one for each factor
     },
     "cmnist": {
-        "intervention": {
-            "method": "intervention_ae", **OURS, **BLOCKS, "lambda_1": 1.0, "lambda_2": 100.0, "weight_lr": 5e-6,
-        },
+        "intervention": {"method": "intervention_ae", **OURS, **BLOCKS, **OF_DIGITS},
         "FactorVAE 10": {"method": "group_factor_vae", **FACTOR, **BLOCKS, "gamma": 10.0},
         "FactorVAE 40": {"method": "group_factor_vae", **FACTOR, **BLOCKS, "gamma": 40.0},
     },
-}  # fmt: skip
+}
 DECIDING = ("intervention", "FactorVAE 10")
 ORDER = ("cmnist", "dsprites", "shapes3d")
-VARIANTS: dict[str, dict[str, Any]] = {  # of ours on digits, one thing at a time; the first two are the paper's
-    "lambda_2 10": {"lambda_2": 10.0},
-    "weights at a tenth of the rate": {"weight_lr": 1e-4},
-    "no L_diff": {"lambda_3": 0.0, "diff_every": 1},
+PLANNED: dict[str, Any] = {  # of ours on digits, written out: it stays whatever the pilot chooses
+    "method": "intervention_ae", "features": 2, "dims": 16, "width": 16, "critic_width": 16, "steps": PILOT_STEPS,
+    "lambda_1": 1.0, "lambda_2": 100.0, "lambda_3": 0.1, "diff_every": 4, "decay": DECAY,
+    "lr": 1e-3, "decoder_lr": 1e-3, "critic_lr": 1e-3, "weight_lr": 5e-6,
+}  # fmt: skip
+GAME: dict[str, Any] = {"lambda_3": 0.0, "diff_every": 1}  # without L_diff
+TENTH: dict[str, Any] = {"weight_lr": 1e-4}  # of the encoder's rate, as in the paper
+TRIED: dict[str, dict[str, Any]] = {
+    "as planned": {},
+    "without L_diff": GAME,
+    "without L_diff, lambda_2 10": {**GAME, "lambda_2": 10.0},
+    "without L_diff, lambda_2 30": {**GAME, "lambda_2": 30.0},
+    "without L_diff, lambda_1 10, lambda_2 10": {**GAME, "lambda_1": 10.0, "lambda_2": 10.0},
+    "without L_diff, lambda_2 10, weights at a tenth": {**GAME, "lambda_2": 10.0, **TENTH},
+}
+BESIDE: dict[str, dict[str, Any]] = {  # for one seed: what they say does not choose
+    "L_diff at every step": {"diff_every": 1},
+    "the first record's": {
+        "diff_every": 1, "decay": 0.0, "steps": FIRST_STEPS, "lr": 2e-3, "decoder_lr": 2e-3,
+    },
+}  # fmt: skip
+SEPARATED: dict[str, Any] = {  # FactorVAE that separated digits from hues, written out
+    "method": "group_factor_vae", "features": 2, "dims": 16, "gamma": 10.0, "steps": 8000, "decay": DECAY,
+    "width": 16, "lr": 1e-3, "critic_width": 256, "critic_lr": 1e-3,
+}  # fmt: skip
+TRIED_OF_RIVAL: dict[str, dict[str, Any]] = {
+    "FactorVAE 10": {},
+    "FactorVAE 10, no decay": {"decay": 0.0},
+    "FactorVAE 10, no decay, 2,500 steps": {"decay": 0.0, "steps": FIRST_STEPS},
 }
 RECIPE: dict[str, Any] = {  # the paper's rates and lambdas, at a quarter of its width
-    "lambda_1": 1.0, "lambda_2": 10.0, "decay": 0.0,
+    "lambda_1": 1.0, "lambda_2": 10.0, "diff_every": 1, "decay": 0.0,
     "lr": 1e-4, "decoder_lr": 1e-4, "critic_lr": 1e-4, "weight_lr": 1e-5,
-}  # fmt: skip
-FIRST: dict[str, Any] = {  # of the first record, on digits
-    "lambda_1": 1.0, "lambda_2": 100.0, "lambda_3": 0.1, "diff_every": 1, "decay": 0.0, "steps": FIRST_STEPS,
-    "lr": 2e-3, "decoder_lr": 2e-3, "critic_lr": 1e-3, "weight_lr": 5e-6,
-}  # fmt: skip
-TRIED: dict[str, dict[str, Any]] = {
-    f"lambda_1 {one:g}, lambda_2 {two:g}": {
-        "lambda_1": one, "lambda_2": two, "lambda_3": 0.0, "diff_every": 1, "steps": PILOT_STEPS,
-    }
-    for one in (1.0, 10.0) for two in (10.0, 30.0)
 }  # fmt: skip
 FLOWERS: dict[str, Any] = {**OURS, "features": 3, "dims": 16, "lambda_1": 1.0, "lambda_2": 100.0}
 FLOWERS |= {"critic_layers": 2, "leak": 0.2}  # as in table 9
-OVER_STEPS, PILOT, OF_THE_PAPER = ", over steps", ", pilot", "intervention, the paper's recipe"
-WITH_L_DIFF = f"{OF_THE_PAPER}, then with L_diff"
+OVER_STEPS, PILOT, OF_THE_PAPER = ", over steps", ", pilot", "the paper's recipe"
+WITH_L_DIFF, WIDE = f"{OF_THE_PAPER}, then with L_diff", f"{OF_THE_PAPER}, its width"
 MEASURES = ("measures.py:weight_variance", "measures.py:game")
 DCI: dict[str, dict[str, Any]] = {  # random forests that predict a factor's number, depths as in the paper's appendix D
     "dsprites": {"predictor": "regressor", "depths": [4, 2, 4, 2, 2]},
@@ -104,6 +121,8 @@ METRICS: dict[str, dict[str, dict[str, Any]]] = {
         "translation": {},
         "exchange": {"ordered": SAP[data].get("ordered")},
         "reencoded_sap": SAP[data],
+        "reencoded_irs": {},
+        "reencoded_dci": DCI[data],
         "alone_sap": SAP[data],
     }
     for data in DATA
@@ -111,7 +130,9 @@ METRICS: dict[str, dict[str, dict[str, Any]]] = {
 EVALUATIONS = {
     "images": Evaluation(metrics={}, points=10_000),
     **{data: Evaluation(metrics=metrics, points=5_000, measures=MEASURES) for data, metrics in METRICS.items()},
-    "pilot": Evaluation(metrics={"exchange": {}, "sap": SAP["cmnist"]}, points=5_000, measures=MEASURES),
+    "pilot": Evaluation(
+        metrics={"exchange": {}, "sap": SAP["cmnist"], "reencoded_sap": SAP["cmnist"]}, points=5_000, measures=MEASURES
+    ),
 }
 
 
@@ -138,14 +159,6 @@ def over_steps(method: str, sigma: float) -> list[Point]:
     return some("cmnist", method, sigma, MAIN_SEEDS[:1], label=method + OVER_STEPS, steps=lengths)
 
 
-def recipe(sigma: float) -> list[Point]:
-    """The paper's: without L_diff, and from there with it."""
-    first: dict[str, Any] = {"lambda_3": 0.0, "steps": RECIPE_STEPS[0]}
-    then: dict[str, Any] = {"lambda_3": 1.0, "steps": RECIPE_STEPS[1], "label": WITH_L_DIFF, "start_from": first}
-    parts = ({**first, "label": OF_THE_PAPER}, then)
-    return chain(*(some("cmnist", "intervention", sigma, MAIN_SEEDS[:1], **RECIPE, **part) for part in parts))
-
-
 def flowers() -> list[Point]:
     """A run on photographs of flowers, to be looked at; nothing where there are none in the data root."""
     names = ("flowers", "flowers.zip", "flowers12-224.zip")
@@ -158,35 +171,39 @@ def flowers() -> list[Point]:
 BOTH = (INDEPENDENT, CORRELATED)
 deciding = chain(*(by_seed(chain(*(some(d, m, s, MAIN_SEEDS) for s in BOTH for m in DECIDING))) for d in ORDER))
 others = chain(*(some(d, m, s, seeds_of(d, m)) for d in ORDER for s in BOTH for m in METHODS[d] if m not in DECIDING))
-variants = chain(
-    *(
-        some("cmnist", "intervention", s, MAIN_SEEDS[:1], label=f"intervention, {name}", **changed)
-        for name, changed in VARIANTS.items()
-        for s in BOTH
-    )
-)
 runs = chain(
     deciding,
     by_seed(others),
-    variants,
     *(over_steps(m, s) for m in DECIDING for s in BOTH),
     *(some("cmnist", m, s, FEW_SEEDS) for m in DECIDING for s in WEAKER),
-    *(recipe(s) for s in BOTH),
     flowers(),
 )
 
 
-def tried(method: str, seeds: Iterable[int], label: str, **more: Any) -> list[Point]:
-    """Runs of the pilot with both kinds of factors, on digits and rows that the study does not have."""
-    own = {"label": label + PILOT, "tuning": True, "draw": RESERVED[0], "evaluation": EVALUATIONS["pilot"], **more}
-    return chain(*(some("cmnist", method, sigma, seeds, **own) for sigma in BOTH))
+def tried(label: str, seeds: Iterable[int], sigmas: Iterable[float] = BOTH, **setting: Any) -> list[Point]:
+    """Runs of the pilot, on digits and rows that the study does not have."""
+    own = {"label": label + PILOT, "tuning": True, "draw": RESERVED[0], "evaluation": EVALUATIONS["pilot"]}
+    return product(product(seed=seeds, correlated=list(sigmas)), data="cmnist", batch=BATCH, **own, **setting)
 
 
-tried_ours = {"the first record's setting": FIRST, **TRIED}
-pilot = Study(  # unbraid study experiments/intervention/study.py:pilot
+def recipe() -> list[Point]:
+    """The paper's: without L_diff, and from there with it; and one run without it that has the paper's width."""
+    own, first = PLANNED | RECIPE, {"lambda_3": 0.0, "steps": RECIPE_STEPS[0]}
+    then = {"lambda_3": 1.0, "steps": RECIPE_STEPS[1], "start_from": first}
+    wide = {"lambda_3": 0.0, "steps": WIDE_STEPS, "width": 64, "critic_width": 64}
+    return chain(
+        tried(OF_THE_PAPER, RESERVED, **{**own, **first}),
+        tried(WITH_L_DIFF, RESERVED, **{**own, **then}),
+        tried(WIDE, RESERVED[:1], (CORRELATED,), **{**own, **wide}),
+    )
+
+
+pilot = Study(
     runs=chain(
-        *(tried("intervention", RESERVED, name, **changed) for name, changed in tried_ours.items()),
-        *(tried("FactorVAE 10", RESERVED[:1], f"FactorVAE 10, decay {decay:g}", decay=decay) for decay in (0.0, DECAY)),
+        *(tried(name, RESERVED, **{**PLANNED, **changed}) for name, changed in TRIED.items()),
+        *(tried(name, RESERVED, **{**SEPARATED, **changed}) for name, changed in TRIED_OF_RIVAL.items()),
+        recipe(),
+        *(tried(name, RESERVED[:1], **{**PLANNED, **changed}) for name, changed in BESIDE.items()),
     )
 )
 
@@ -195,7 +212,7 @@ def small(points: Iterable[Point]) -> list[Point]:
     """The same for one seed, in a size of seconds."""
     features = {"intervention_ae": "features", **dict.fromkeys(("factor_vae", "beta_tcvae", "hfs"), "latents")}
     few: Mapping[str, dict[str, Any]] = {
-        "dci": {"rounds": 2},
+        **{name: {"rounds": 2} for name in ("dci", "reencoded_dci")},
         **{name: {"method": "correlation"} for name in ("sap", "reencoded_sap", "alone_sap")},
         "translation": {"steps": 1, "repeats": 1, "batch": 8, "width": 4},
         "exchange": {"pairs": 40, "bootstrap": 0, "train": 40, "steps": 2, "width": 4},
@@ -208,8 +225,6 @@ def small(points: Iterable[Point]) -> list[Point]:
         given = point["evaluation"]
         metrics = {name: few.get(name, of) for name, of in given.metrics.items()}
         own["evaluation"] = replace(given, points=100, metrics=metrics)
-        if "start_from" in point:
-            own |= {"steps": 2, "start_from": {**point["start_from"], "steps": 3}}
         found.setdefault((point["label"], point["data"], point.get("correlated")), own)
     return list(found.values())
 

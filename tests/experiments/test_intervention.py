@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -31,26 +31,33 @@ from experiments.intervention.study import (
     CORRELATED,
     DECIDING,
     INDEPENDENT,
-    MAIN_SEEDS,
     METHODS,
     OF_THE_PAPER,
     PILOT,
-    VARIANTS,
+    PLANNED,
+    RESERVED,
+    TRIED,
     WEAKER,
+    WIDE,
     WITH_L_DIFF,
     flowers,
     pilot,
+    recipe,
     seeds_of,
     study,
+    tried,
 )
 from experiments.intervention.tables import (
     PAPER,
     PAPER_DIGITS,
+    costs,
     exchanges,
+    follows,
+    of_digits,
+    recipe_over_steps,
     robustness,
     scores,
     variance_of_weights,
-    variants,
     weights,
 )
 from experiments.intervention.tables import pilot as pilot_table
@@ -61,11 +68,11 @@ from tests.experiments.toys import EXPERIMENTS, reproduce_here
 from unbraid.data.sets.shapes3d import Shapes3D
 from unbraid.data.split import correlation
 from unbraid.study.claims import Claim
+from unbraid.study.plan import Study, chain
 from unbraid.study.reproduce import Result, Results
 
 BASELINES = ("FactorVAE 10", "FactorVAE 40", "beta-TCVAE")
-VARIANT = "intervention, lambda_2 10"
-IDS = ["004-1", "004-2", "004-3", "004-4", "004-4 (exchange)", "004-5", "004-6", "004-7"]
+IDS = ["004-1", "004-2", "004-3", "004-4", "004-4 (exchange)", "004-5", "004-5 (loss)", "004-6", "004-7"]
 
 
 def result(label: str, data: str, correlated: bool, seed: int, **values: float) -> Result:
@@ -74,6 +81,8 @@ def result(label: str, data: str, correlated: bool, seed: int, **values: float) 
     found: dict[str, dict[str, Any]] = {n: {"value": number, "parts": {}, "params": {}} for n, number in values.items()}
     if "sap" in found:
         found["sap"]["parts"] = {"best_latent": [0, 1], "per_factor": [0.4, 0.5]}
+    if "translation" in found:
+        found["translation"]["parts"] = {"loss": 100 * found["translation"]["value"]}
     parts = {"importance": importance, "informativeness_per_factor": [0.8, 0.9, 0.7]}
     found["dci"] |= {"parts": parts, "params": {"factors": ["floor_hue", "wall_hue", "shape"]}}
     return Result(label, data, seed, 2500, {"correlated": SIGMA[correlated]}, found, {}, 1.0, Path())
@@ -106,6 +115,7 @@ def test_results_like_the_papers_show_every_claim_and_their_opposite_none() -> N
     for run in turned:
         run.arguments["correlated"] = SIGMA[run.arguments["correlated"] == INDEPENDENT]
         run.scores["translation"]["value"] *= -1
+        run.scores["translation"]["parts"]["loss"] *= -1
     assert {id: claim.verdict for id, claim in decided(turned).items()} == {
         "004-1": "not shown",
         "004-2": "not shown",
@@ -113,6 +123,7 @@ def test_results_like_the_papers_show_every_claim_and_their_opposite_none() -> N
         "004-4": "not shown",
         "004-4 (exchange)": "not shown",
         "004-5": "not shown",
+        "004-5 (loss)": "not shown",
         "004-6": "unclear",  # both are near
         "004-7": "not shown",
     }
@@ -242,25 +253,31 @@ def test_every_setting_is_a_run_that_can_be_built() -> None:
     lengths = {job.plan.steps for job in jobs if job.label.endswith(", over steps")}
     assert lengths == {4000, 16_000}
     assert len([job for job in jobs if job.arguments["correlated"] in (0.4, 0.3)]) == 2 * 2 * 3
-    assert {(job.plan.batch, job.plan.decay) for job in jobs if OF_THE_PAPER not in job.label} == {(64, 0.3)}
+    assert {(job.plan.batch, job.plan.decay) for job in jobs} == {(64, 0.3)}
     assert {job.evaluation["points"] for job in jobs} == {5000}
-    wanted = ("dci", "sap", "irs", "translation", "exchange", "reencoded_sap", "alone_sap")
+    assert {job.plan.start_from for job in jobs} == {None}
+    again = ("reencoded_sap", "reencoded_irs", "reencoded_dci", "alone_sap")
+    wanted = ("dci", "sap", "irs", "translation", "exchange", *again)
     assert {tuple(job.evaluation["metrics"]) for job in jobs} == {wanted}
 
 
 def test_the_papers_recipe_trains_without_l_diff_and_goes_on_with_it() -> None:
-    jobs = {job.name: job for job in study.jobs(EXPERIMENTS / "intervention")}
-    then = [job for job in jobs.values() if job.label == WITH_L_DIFF]
-    assert [job.arguments["correlated"] for job in then] == [INDEPENDENT, CORRELATED]
+    jobs = {job.name: job for job in pilot.jobs(EXPERIMENTS / "intervention")}
+    then = [job for job in jobs.values() if job.label == WITH_L_DIFF + PILOT]
+    wanted = {(sigma, seed) for sigma in SIGMA.values() for seed in RESERVED}
+    assert len(then) == 4 and {(job.arguments["correlated"], job.plan.seed) for job in then} == wanted
     for job in then:
         first = jobs[str(job.plan.start_from)]
-        assert first.label == OF_THE_PAPER and first.plan.start_from is None
-        assert (first.plan.steps, job.plan.steps) == (40_000, 10_000)
+        assert first.label == OF_THE_PAPER + PILOT and first.plan.start_from is None
+        assert (first.plan.steps, job.plan.steps) == (20_000, 5_000)
         assert first.plan.arguments == {**job.plan.arguments, "lambda_3": 0.0} and job.arguments["lambda_3"] == 1
         assert (first.plan.seed, first.plan.data_arguments) == (job.plan.seed, job.plan.data_arguments)
-        wanted = {"lambda_1": 1, "lambda_2": 10, "lr": 1e-4, "decoder_lr": 1e-4, "critic_lr": 1e-4, "weight_lr": 1e-5}
-        assert job.arguments == {**job.arguments, **wanted, "decay": 0, "width": 16, "seed": MAIN_SEEDS[0]}
-    others = [job for job in jobs.values() if job.label != WITH_L_DIFF]
+        rates = {"lambda_1": 1, "lambda_2": 10, "lr": 1e-4, "decoder_lr": 1e-4, "critic_lr": 1e-4, "weight_lr": 1e-5}
+        assert job.arguments == {**job.arguments, **rates, "decay": 0, "width": 16, "diff_every": 1}
+    (wide,) = [job for job in jobs.values() if job.label == WIDE + PILOT]
+    first = next(job for job in jobs.values() if job.label == OF_THE_PAPER + PILOT)
+    assert wide.plan.arguments == {**first.plan.arguments, "width": 64, "critic_width": 64}
+    others = [job for job in jobs.values() if job.label != WITH_L_DIFF + PILOT]
     assert {job.plan.start_from for job in others} == {None}
 
 
@@ -272,10 +289,21 @@ def test_settings_are_chosen_on_seeds_digits_and_rows_that_decide_nothing() -> N
     assert {(job.arguments["tuning"], job.arguments["draw"]) for job in of_digits} == {(False, 0)}
     assert not {job.label for job in tried} & {job.label for job in jobs}
     assert all(job.label.endswith(PILOT) for job in tried)
-    counts = Counter((job.plan.method, job.plan.steps, job.plan.decay) for job in tried)
-    ours, rival = "intervention_ae", "group_factor_vae"
-    assert counts == {(ours, 2500, 0.0): 4, (ours, 4000, 0.3): 16, (rival, 8000, 0.0): 2, (rival, 8000, 0.3): 2}
-    assert {tuple(job.evaluation["metrics"]) for job in tried} == {("exchange", "sap")}
+    counts = Counter(job.label.removesuffix(PILOT) for job in tried)
+    assert {counts[name] for name in TRIED} == {4}
+    of_rival = [(job.plan.steps, job.plan.decay) for job in tried if job.plan.method == "group_factor_vae"]
+    assert Counter(of_rival) == {(8000, 0.3): 4, (8000, 0.0): 4, (2500, 0.0): 4}
+    assert {tuple(job.evaluation["metrics"]) for job in tried} == {("exchange", "sap", "reencoded_sap")}
+
+
+def test_runs_of_the_pilot_stay_what_they_are_when_a_setting_is_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They say why it was chosen: what they are must not follow from the choice."""
+    names = [job.name for job in pilot.jobs(EXPERIMENTS / "intervention")]
+    for own in METHODS["cmnist"].values():
+        monkeypatch.setitem(own, "lr", 0.5)
+    assert len(again := tried("again", RESERVED, **PLANNED)) == 4 and {point["lr"] for point in again} == {1e-3}
+    runs = chain(*(tried(name, RESERVED, **{**PLANNED, **changed}) for name, changed in TRIED.items()), recipe())
+    assert {job.name for job in Study(runs=runs).jobs(EXPERIMENTS / "intervention")} < set(names)
 
 
 def on_digits(label: str, sigma: float, seed: int = 11, **values: float) -> Result:
@@ -292,30 +320,68 @@ def test_runs_of_the_pilot_have_a_table_of_their_own_and_are_in_no_claim() -> No
     tried = on_digits(f"FactorVAE 10, decay 0{PILOT}", CORRELATED, 100, sap=0.4, exchange=0.3)
     found = Results([*world, tried])
     assert {claim.id: claim for claim in claims(main_runs(found))} == before
-    assert repr(variants(found)) == repr(variants(Results(world)))
-    (table,) = pilot_table(found)
-    assert table.rows == [["FactorVAE 10, decay 0", "correlated", 100, "69/24 / 10/30", 0.3, 0.4, -1.3, 0.3]]
+    tried.scores["exchange"]["parts"]["per_factor"] = [0.2, -0.5]
+    table, _ = pilot_table(found)
+    row = ["FactorVAE 10, decay 0", "correlated", 100, 2500, "69/24 / 10/30", pytest.approx(-0.15), 0.4]
+    assert table.rows == [[*row, pytest.approx(np.nan, nan_ok=True), -1.3, 0.3]]
     assert pilot_table(Results(world)) == []
+    unfinished = replace(tried, finished=False, scores={}, measures={})
+    assert pilot_table(Results([*world, unfinished])) == []
 
 
 def test_a_row_of_one_run_says_what_follows_its_features_and_how_the_game_ended() -> None:
     run = on_digits("intervention", INDEPENDENT, sap=0.4, reencoded_sap=0.35, exchange=0.21)
-    table = variants(Results([run]))
-    assert table.columns[3:5] == ["SAP", "SAP re-encoded"] and "-1.39 is a draw" in table.note
-    (row,) = table.rows
-    assert row[:5] == ["intervention", "independent", 2500, 0.4, 0.35]
-    assert row[-3:] == [0.3, -1.3, "69/24 / 10/30"]
+    run.scores["exchange"]["parts"]["neither"] = [[0.05, 0.1], [0.0, 0.2]]
+    assert of_digits(run)[:2] == [0.4, 0.35] and of_digits(run)[-3:] == [0.3, -1.3, "69/24 / 10/30"]
+    own = ["intervention", "independent", 11, "69 / 24", "10 / 30", "5 / 10", "0 / 20", 0.21, 0.4]
+    assert follows(Results([run])).rows == [own]
     assert rates(result("FactorVAE 10", "cmnist", True, 0, dci=0.5)) == ""
     assert [apart_by_exchange(on_digits("x", 0.2, exchange=value)) for value in (0.21, 0.2)] == [True, False]
 
 
+def test_the_game_of_the_papers_recipe_is_shown_over_steps() -> None:
+    run = on_digits(OF_THE_PAPER + PILOT, CORRELATED, 100, exchange=0.1)
+    rows = recipe_over_steps(Results([run, on_digits("intervention", CORRELATED, exchange=0.1)])).rows
+    own = [OF_THE_PAPER, "correlated", 100]
+    assert rows == [
+        [*own, "L_adv", "4,000: -1.00; 8,000: -1.30"],
+        [*own, "variance of the weights", "4,000: 0.20; 8,000: 0.30"],
+    ]
+
+
+def unfinished(run: Result) -> Result:
+    return replace(run, scores={}, measures={}, seconds=0.0, finished=False)
+
+
+def test_a_page_can_be_made_while_runs_are_missing() -> None:
+    """In any order: of every second run, of the pilot alone, and of none of one method."""
+    weaker = [on_digits(label, 0.4, sap=0.3, exchange=0.1) for label in DECIDING]
+    world = [*paper_world(), *weaker, on_digits(f"as planned{PILOT}", CORRELATED, 100, sap=0.4, exchange=0.3)]
+    ways: list[Callable[[Result], bool]] = [
+        lambda run: run.seed % 2 == 1,
+        lambda run: run.label.endswith(PILOT),
+        lambda run: run.label != "intervention" and run not in weaker,
+        lambda run: run.arguments["correlated"] != CORRELATED,
+    ]
+    for kept in ways:
+        r = Results([run if kept(run) else unfinished(run) for run in world])
+        found = [scores(r, "dsprites"), follows(r), exchanges(r), robustness(r), *pilot_table(r), weights(r), costs(r)]
+        cells = [str(cell) for table in found for row in table.rows for cell in row]
+        assert not [cell for cell in cells if "+nan" in cell or "-nan" in cell]
+        assert all(row[2] > 0 for row in costs(r).rows)
+        told = {claim.id: claim.verdict for claim in claims(main_runs(r))}
+        assert list(told) == IDS and "not shown" not in told.values()
+
+
 def test_exchanges_on_sprites_and_scenes_are_beside_their_ceiling() -> None:
-    found = [result("intervention", "dsprites", True, s, dci=0.5, irs=0.5 + 0.1 * s, exchange=0.3) for s in (0, 1)]
+    found = [
+        result("intervention", "dsprites", True, s, dci=0.5, reencoded_irs=0.5 + 0.1 * s, exchange=0.3) for s in (0, 1)
+    ]
     for run in found:
         run.scores["exchange"]["parts"] = {"ceiling": 0.8}
     rows = exchanges(Results(found)).rows
-    assert rows[0] == ["dSprites", "intervention", "independent", *[""] * 5]
-    ours = ["0.30 (0.30 to 0.30)", "0.80 (0.80 to 0.80)", "", "", "0.55 (0.50 to 0.60)"]
+    assert rows[0] == ["dSprites", "intervention", "independent", *[""] * 6]
+    ours = ["0.30 (0.30 to 0.30)", "0.80 (0.80 to 0.80)", "", "", "0.55 (0.50 to 0.60)", ""]
     assert rows[1] == ["dSprites", "intervention", "correlated", *ours]
 
 
@@ -537,9 +603,10 @@ def test_features_are_apart_where_each_factor_has_its_own_by_enough() -> None:
 def test_translation_must_agree_with_every_metric_on_every_set(place: int, monkeypatch: pytest.MonkeyPatch) -> None:
     for low, verdict in ((0.201, "shown"), (0.199, "unclear")):
         draws = [np.linspace(low if k == place else 0.5, 0.9, 1000) for k in range(6)]
-        agrees = iter((0.8, np.concatenate([np.full(60, found[0]), found]), 30) for found in draws)
+        agrees = iter((0.8, np.concatenate([np.full(60, found[0]), found]), 30) for found in [*draws, *draws])
         monkeypatch.setattr(rules, "rank_draws", lambda *_, agrees=agrees: next(agrees))
-        assert decided(paper_world())["004-5"].verdict == verdict
+        told = decided(paper_world())
+        assert [told[id].verdict for id in ("004-5", "004-5 (loss)")] == [verdict] * 2
 
 
 def test_the_cells_that_are_won_are_counted() -> None:
@@ -591,9 +658,7 @@ def test_a_tiny_plan_goes_from_runs_to_the_page(tmp_path: Path, monkeypatch: pyt
         return np.broadcast_to(shades, (len(values), *table.shape)).astype(np.uint8)
 
     left_out = [(label, sigma) for label in BASELINES for sigma in WEAKER]
-    aside = {"InfoGAN-CR", "HFS", "FactorVAE 10, over steps", *(f"intervention, {name}" for name in VARIANTS)} - {
-        VARIANT
-    }
+    aside = {"InfoGAN-CR", "HFS", "FactorVAE 10, over steps"}
     monkeypatch.setattr(Shapes3D, "render", flat)
     monkeypatch.syspath_prepend(str(EXPERIMENTS))
     monkeypatch.setattr("intervention.why.REPEATS", 2)
@@ -616,22 +681,16 @@ def test_a_tiny_plan_goes_from_runs_to_the_page(tmp_path: Path, monkeypatch: pyt
         assert all(float(number) >= 0 for number in row[1:])  # there with both kinds of factors
     kinds = [["intervention", kind, steps] for kind in ("correlated", "independent") for steps in (3, 4)]
     assert [row[:3] for row in by_title["Coloured digits: over the length of training"]] == kinds
-    one_thing = by_title["Coloured digits: one thing at a time, seed 11"]
-    assert [row[0] for row in one_thing] == [
-        name for name in ("intervention", VARIANT, OF_THE_PAPER, WITH_L_DIFF) for _ in "ab"
-    ]
+    lengths = by_title["Coloured digits: over the length of training"]
+    assert all(isinstance(row[-2], float) and row[-1].count("/") == 3 for row in lengths)  # L_adv, and what follows
     followed = by_title["Coloured digits: what follows an exchanged feature"]
     assert {row[0] for row in followed} == {"intervention", "FactorVAE 10", "FactorVAE 40"}
-    assert all(len(row) == 7 and " / " in row[3] for row in followed)
-    assert all(isinstance(row[-2], float) and row[-1].count("/") == 3 for row in one_thing)  # L_adv, and what follows
+    assert all(len(row) == 9 and " / " in row[3] and " / " in row[5] for row in followed)
     sigmas = [row[1] for row in by_title["Coloured digits: robustness to correlation"]]
     assert sigmas == ["independent", 0.4, 0.3, 0.2]
     moved = by_title["Sprites and scenes: what follows an exchanged feature"]
     assert {row[0] for row in moved} == {"dSprites", "3D Shapes"} and all(row[3] and row[4] for row in moved)
     assert not any("pilot" in title for title in by_title)
-    paths = list((tmp_path / "runs").glob("*/run.json"))
-    begun = {json.loads(path.read_text())["start_from"] for path in paths}
-    assert len(begun - {None}) == 2 and begun - {None} <= {path.parent.name for path in paths}
     names = ["importance_intervention_shapes3d", "traversals_factorvae_40_shapes3d", "traversals_flowers"]
     sizes = {}
     for name in [*names, "neighbours_flowers"]:
