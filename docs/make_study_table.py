@@ -25,7 +25,7 @@ from unbraid.train.run import write
 
 NAMES = {"study": "unsupervised", "newer": "unsupervised_newer"}
 UDR = Path(__file__).parent / "results" / "unsupervised" / "udr.csv"
-SETTING = ["data", "condition", "objective", "setting"]
+SETTING = ["data", "condition", "objective", "strength", "setting"]
 
 
 def complete(jobs: Sequence[Job], folder: Path) -> list[str]:

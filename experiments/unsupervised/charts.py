@@ -13,7 +13,7 @@ from unbraid.figures.pictures import INK, new_figure
 
 DOTS = 200  # runs in a violin, above which they are not drawn one by one
 ENOUGH = 8  # runs for a violin; fewer are dots
-ACROSS = 3  # charts in a row
+ACROSS = 2  # charts in a row
 
 Matrix = NDArray[np.float64]
 

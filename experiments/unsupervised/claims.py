@@ -1,12 +1,14 @@
 """What the large study's runs should show, and the rules that decide (Locatello et al. 2019, arXiv:1811.12359).
 
-A number of the whole table is judged by what each seed adds to it (the jackknife), with Student's t over seeds. The ids
-are those of our list of the study's claims; the wording is ours.
+A number of the whole table is judged by what each seed adds to it (the jackknife), with Student's t over seeds; what is
+told is the mean of that, which is corrected for bias. The ids are those of our list of the study's claims; the wording
+is ours.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 
@@ -14,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from unbraid.study import analyse, choosing
-from unbraid.study.claims import Claim, Record, Verdict
+from unbraid.study.claims import Claim, Numbers, Record, Verdict
 from unbraid.study.collect import collect, wide
 from unbraid.study.reproduce import Found
 from unbraid.study.udr import with_udr
@@ -30,6 +32,7 @@ LEFT_OUT = {
     "sampled": ["annealed_vae"],
     "mean": ["annealed_vae", "dip_vae dip_variant=i"],
 }  # of the trends, by the study
+PUBLISHED_UDR = Path(__file__).parents[2] / "docs" / "results" / "unsupervised" / "udr.csv"
 LUCK = 0.05  # share of a score's variance, or of pairs of runs, from which the seed matters
 EFFICIENT = 0.3  # rank correlation from which scores would be called a guide to efficiency
 BEFORE: dict[str, Verdict] = {
@@ -45,7 +48,8 @@ def record(found: Found) -> Record:
     study, capacity, curve, newer = (_done(found, name) for name in ("study", "capacity", "curve", "newer"))
     claims, shown, pictures = [impossibility_claim()], [], []
     if len(study):
-        study = with_known_udr(study, found.folders["study"], found.pictures / "udr.csv")
+        kept = found.pictures / "udr.csv"
+        study = with_known_udr(study, found.folders["study"], kept, kept if kept.exists() else PUBLISHED_UDR)
         study, sizes = analyse.with_efficiency(study, ["downstream"])
         claims = [*study_claims(study, found.notes), *claims]
         shown, pictures = tables(study), draw(study, found.pictures, sizes["downstream"])
@@ -73,10 +77,15 @@ def _done(found: Found, name: str) -> pd.DataFrame:
     return wide(collect(folder, names)) if names else pd.DataFrame(columns=["seed"])
 
 
-def with_known_udr(table: pd.DataFrame, folder: Path, kept: Path) -> pd.DataFrame:
-    """UDR needs the codes of runs, which records do not hold: what was found of a setting is kept in a file."""
+def with_known_udr(table: pd.DataFrame, folder: Path, kept: Path, before: Path) -> pd.DataFrame:
+    """UDR needs the codes of runs, which records do not hold: what was found of a setting is kept in a file.
+
+    Args:
+        kept: the file that is written
+        before: the file of an earlier page, if there is one
+    """
     table = with_udr(table, folder)
-    known = pd.read_csv(kept, index_col="run")["udr"] if kept.exists() else pd.Series(dtype=float)
+    known = pd.read_csv(before, index_col="run")["udr"] if before.exists() else pd.Series(dtype=float)
     complete = table["udr"].notna().groupby([table[name] for name in SETTING]).transform("all")
     table["udr"] = table["udr"].where(complete, table["run"].map(known).fillna(table["udr"]))
     write(kept, table[["run", "udr"]].dropna().sort_values("run").to_csv(index=False, float_format="%.6g").encode())
@@ -103,8 +112,18 @@ def study_claims(table: pd.DataFrame, notes: Mapping[str, str], wanted: Collecti
     return [claim(*told, seeds=seeds, notes=notes, before=BEFORE[told[0]]) for told in asked]
 
 
-def _judged(what: str, table: pd.DataFrame, number: Number) -> Margin:
-    return paired(what, analyse.pseudo_values(table, number))
+def estimate(table: pd.DataFrame, number: Number) -> tuple[float, Numbers]:
+    """A number of the table, corrected for bias by the jackknife, and what each seed adds to it."""
+    each = analyse.pseudo_values(table, number)
+    return float(each.mean()) if len(each) and np.isfinite(each).all() else number(table), each
+
+
+def percent(share: float | np.floating, digits: int = 0) -> str:
+    return f"{100 * share:.{digits}f} %"
+
+
+def signed(value: float) -> str:
+    return f"{round(value, 2) + 0.0:+.2f}"  # no minus before a zero
 
 
 def _total_correlation(table: pd.DataFrame, which: str, word: str, sign: int) -> Asked:
@@ -115,16 +134,17 @@ def _total_correlation(table: pd.DataFrame, which: str, word: str, sign: int) ->
         groups = (g for _, g in t.groupby(["data", "objective"]))
         return [sign * analyse.spearman(g["strength"], g[score]) for g in groups]
 
-    found = trends(part)
+    found, (trend, trend_each) = trends(part), estimate(part, lambda t: _mean(trends(t)))
+    share_each = analyse.pseudo_values(part, lambda t: _mean([v > 0 for v in trends(t)]))
     return (
         f"001-1 ({which})",
         f"total correlation of the {which} representation {word} with regularisation",
-        f"mean rank correlation with strength {sign * _mean(found):+.2f}; the sign is right for "
-        f"{sum(value > 0 for value in found)} of {len(found)} pairs of objective and data set (left out: "
-        f"{', '.join(LEFT_OUT[which])})",
+        f"mean rank correlation with strength {signed(sign * trend)}; the sign is right for "
+        f"{sum(value > 0 for value in found)} of {len(found)} pairs of objective and data set (two thirds are "
+        f"asked for; left out: {', '.join(LEFT_OUT[which])})",
         [
-            _judged(f"rank correlation of strength and total correlation, {word}", part, lambda t: _mean(trends(t))),
-            _judged("share of right signs, above 2/3", part, lambda t: _mean([v > 0 for v in trends(t)]) - 2 / 3),
+            paired(f"rank correlation of strength and total correlation, {word}", trend_each),
+            paired("share of right signs, above 2/3", share_each - 2 / 3),
         ],
     )
 
@@ -148,17 +168,17 @@ def _agreement(table: pd.DataFrame) -> Asked:
             [v for p, v in rho.items() if "modularity" in p]
         )
 
-    rho = correlations(table)
+    rho, (led, lead_each), (apart, odd_each) = correlations(table), estimate(table, lead), estimate(table, odd)
     ranked = sorted(pairs, key=lambda p: -rho[p])
     return (
         "001-2",
         "metrics agree mildly; BetaVAE with FactorVAE and MIG with DCI strongly; modularity is the odd one",
-        f"the two pairs lead the others by {lead(table):+.2f} in rank correlation; strongest: "
+        f"the two pairs lead the others by {signed(led)} in rank correlation; strongest: "
         f"{', '.join(f'{a}-{b} {rho[a, b]:.2f}' for a, b in ranked[:2])}; pairs without modularity agree more by "
-        f"{odd(table):+.2f}",
+        f"{signed(apart)}",
         [
-            _judged("lead of the two pairs over the others", table, lead),
-            _judged("pairs without modularity over those with it", table, odd),
+            paired("lead of the two pairs over the others", lead_each),
+            paired("pairs without modularity over those with it", odd_each),
         ],
     )
 
@@ -170,25 +190,22 @@ def _explained(table: pd.DataFrame) -> Asked:
         parts = [part for _, part in t.groupby("data")]
         return [v for part in parts for v in analyse.shares_beyond_chance(part, METRICS, ways[way])]
 
+    _, added = estimate(table, lambda t: _mean(shares(t, "setting")) - _mean(shares(t, "objective")))
+    median, median_each = estimate(table, lambda t: _median(shares(t, "setting")))
     objective, setting = (
         [analyse.explained(part, m, by) for _, part in table.groupby("data") for m in METRICS] for by in ways.values()
     )
     return (
         "001-3",
         "the objective explains 1-89 % of a score's variance, with strength 4-93 %; the rest is the seed",
-        f"objective {min(objective):.0%}-{max(objective):.0%} (mean {np.mean(objective):.0%}), with strength "
-        f"{min(setting):.0%}-{max(setting):.0%} (mean {np.mean(setting):.0%}); beyond what as many groups explain by "
-        f"chance {_median(shares(table, 'setting')):.0%} in the median ({LUCK:.0%} for the seed is asked for)",
+        f"objective {100 * min(objective):.0f}-{percent(max(objective))} (mean {percent(np.mean(objective))}), with "
+        f"strength {100 * min(setting):.0f}-{percent(max(setting))} (mean {percent(np.mean(setting))}); beyond what as "
+        f"many groups explain by chance {percent(median)} in the median ({percent(LUCK)} for the seed is asked for)",
         [
-            _judged(
-                "what the strength adds, beyond chance",
-                table,
-                lambda t: _mean(shares(t, "setting")) - _mean(shares(t, "objective")),
-            ),
-            _judged(
+            paired("what the strength adds, beyond chance", added),
+            paired(
                 f"what is left to the seed in the median of scores and data sets, above {LUCK:g}",
-                table,
-                lambda t: 1 - _median(shares(t, "setting")) - LUCK,
+                1 - median_each - LUCK,
             ),
         ],
     )
@@ -198,19 +215,17 @@ def _overlap(table: pd.DataFrame) -> Asked:
     def over_data(t: pd.DataFrame, number: Callable[[pd.DataFrame, str], float]) -> float:
         return _mean([number(part, m) for _, part in t.groupby("data") for m in METRICS])
 
-    beats, shared = over_data(table, analyse.seed_beats_strength), over_data(table, analyse.overlaps)
+    beats, beats_each = estimate(table, lambda t: over_data(t, analyse.seed_beats_strength))
+    shared = over_data(table, analyse.overlaps)  # corrected for bias it can be above 100 %
+    shared_each = analyse.pseudo_values(table, lambda t: over_data(t, analyse.overlaps))
     return (
         "001-4",
         "ranges of the objectives overlap; a good seed with a bad strength beats a bad seed with a good one",
-        f"{shared:.0%} of pairs of objectives overlap in their 10-90 % ranges; a run of a worse strength beats one of "
-        f"the best strength in {beats:.0%} of pairs (half and {LUCK:.0%} are asked for)",
+        f"{percent(shared)} of pairs of objectives overlap in their 10-90 % ranges; a run of a worse strength beats "
+        f"one of the best strength in {percent(beats)} of pairs (half and {percent(LUCK)} are asked for)",
         [
-            _judged("overlapping pairs, above a half", table, lambda t: over_data(t, analyse.overlaps) - 0.5),
-            _judged(
-                f"pairs in which the worse strength wins, above {LUCK:g}",
-                table,
-                lambda t: over_data(t, analyse.seed_beats_strength) - LUCK,
-            ),
+            paired("overlapping pairs, above a half", shared_each - 0.5),
+            paired(f"pairs in which the worse strength wins, above {LUCK:g}", beats_each - LUCK),
         ],
     )
 
@@ -222,31 +237,29 @@ def _selection(table: pd.DataFrame) -> Asked:
         own = [analyse.agreement(p, METRICS).abs().to_numpy()[~np.eye(len(METRICS), dtype=bool)].mean() for p in parts]
         return float(np.mean(own) - np.mean(best))
 
+    closer, closer_each = estimate(table, gap)
     guides = {g: np.mean([choosing.choice_by(table, g, m) for m in METRICS]) for g in ("elbo", "udr")}
     return (
         "001-5",
         "unsupervised quantities (reconstruction, KL, ELBO, TC) do not select models reliably",
-        f"metrics agree with each other more than with the best unsupervised quantity by {gap(table):+.2f} in absolute "
-        f"rank correlation; the run with the best ELBO beats {guides['elbo']:.0%} of the others, the one with the best "
-        f"UDR {guides['udr']:.0%}",
-        [_judged("agreement of metrics, above that with the best unsupervised quantity", table, gap)],
+        f"metrics agree with each other more than with the best unsupervised quantity by {signed(closer)} in absolute "
+        f"rank correlation; of all runs of a data set that with the best ELBO beats {percent(guides['elbo'])} of "
+        f"the others, the one with the best UDR {percent(guides['udr'])}",
+        [paired("agreement of metrics, above that with the best unsupervised quantity", closer_each)],
     )
 
 
 def _transfer(table: pd.DataFrame) -> list[Asked]:
     found = []
+    rates = {kind: estimate(table, partial(transfer_rate, kind=kind)) for kind in TRANSFERS}
     for (before, paper_before), (after, paper_after) in pairwise(TRANSFERS.items()):
-
-        def drop(t: pd.DataFrame, before: str = before, after: str = after) -> float:
-            return transfer_rate(t, before) - transfer_rate(t, after)
-
         found.append(
             (
                 f"001-6 ({after})",
-                f"a transferred choice beats a random one in {paper_before:.1%} ({before}), {paper_after:.1%} "
-                f"({after})",
-                f"{transfer_rate(table, before):.1%}, {transfer_rate(table, after):.1%}",
-                [_judged(f"drop from {before} to {after}", table, drop)],
+                f"a transferred choice beats a random one in {percent(paper_before, 1)} ({before}), "
+                f"{percent(paper_after, 1)} ({after})",
+                f"{percent(rates[before][0], 1)}, {percent(rates[after][0], 1)}",
+                [paired(f"drop from {before} to {after}", rates[before][1] - rates[after][1])],
             )
         )
     return found
@@ -257,12 +270,13 @@ def _efficiency(table: pd.DataFrame) -> Asked:
         groups = [part for _, part in t.groupby("data")]
         return _mean([analyse.spearman(part[m], part["downstream.efficiency"]) for part in groups for m in METRICS])
 
+    rho, each = estimate(table, trend)
     return (
         "001-7",
         "higher scores do not reliably bring sample efficiency downstream",
         "mean rank correlation of metrics and efficiency (accuracy with 100 over that with 1,000 labels) "
-        f"{trend(table):+.2f} (less than {EFFICIENT:g} is asked for)",
-        [_judged(f"rank correlation below {EFFICIENT:g}", table, lambda t: EFFICIENT - trend(t))],
+        f"{signed(rho)} (less than {EFFICIENT:g} is asked for)",
+        [paired(f"rank correlation below {EFFICIENT:g}", EFFICIENT - each)],
     )
 
 

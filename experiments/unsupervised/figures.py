@@ -5,6 +5,7 @@ from __future__ import annotations
 from io import BytesIO
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
 from unbraid.study import analyse
@@ -28,8 +29,9 @@ def draw(table: pd.DataFrame, folder: Path, labels: tuple[int, int]) -> list[tup
     tasks = {data: analyse.agreement(part, METRICS, downstream_columns(table)) for data, part in parts.items()}
     pictures = {
         "total_correlation": (
-            "Figure 1: total correlation of the sampled and of the mean representation; bands: intervals over seeds; "
-            "below the dashed line lies noise (the study leaves annealed_vae out)",
+            "Figure 1: total correlation of the sampled and of the mean representation; lines and bands: means of the "
+            "logarithm and their intervals over seeds; below the dashed line lies noise (the study leaves annealed_vae "
+            "out)",
             charts.trends(total_correlations(table), FLOOR),
         ),
         "agreement": (
@@ -63,12 +65,16 @@ def draw(table: pd.DataFrame, folder: Path, labels: tuple[int, int]) -> list[tup
 
 
 def total_correlations(table: pd.DataFrame) -> pd.DataFrame:
-    """Means over seeds with the ends of their intervals: columns data, objective, strength, which, mean, low, high."""
+    """Geometric means over seeds with the ends of their intervals, as they stand on an axis of logarithms.
+
+    Columns: data, objective, strength, which, mean, low, high.
+    """
     rows = []
     for which in ("sampled", "mean"):
         for (data, objective, strength), part in table.groupby(["data", "objective", "strength"]):
-            score = part[["seed", f"total_correlation.{which}"]]
-            found, error = analyse.jackknife(score, lambda t: t.drop(columns="seed").mean().to_frame())
+            logs = part[["seed"]].assign(log=np.log(part[f"total_correlation.{which}"].clip(lower=FLOOR / 10)))
+            found, error = analyse.jackknife(logs, lambda t: t[["log"]].mean().to_frame())
             mean, half = float(found.iloc[0, 0]), float(error.iloc[0, 0])
-            rows.append([data, objective, strength, f"{which} representation", mean, mean - half, mean + half])
+            ends = np.exp([mean, mean - half, mean + half]).tolist()
+            rows.append([data, objective, strength, f"{which} representation", *ends])
     return pd.DataFrame(rows, columns=["data", "objective", "strength", "which", "mean", "low", "high"])

@@ -32,7 +32,7 @@ study = Study(
         "mig": {},
         "dci": {"predictor": "gbt"},
         "modularity": {},
-        "sap": {},
+        "sap": {"method": "svm"},
         "irs": {},
         "downstream": {},
         "downstream:gbt": {"predictor": "gbt"},

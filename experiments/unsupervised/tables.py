@@ -14,7 +14,7 @@ from unbraid.study import analyse, choosing
 from unbraid.study.claims import Table
 from unbraid.study.measured import GUIDES
 
-from .study import LATENTS, NEWER_METRICS, POINTS
+from .study import LATENTS, NEWER_METRICS, POINTS, since
 
 METRICS = ["beta_vae_score", "factor_vae_score", "mig", "dci", "modularity", "sap"]
 UNSUPERVISED = ["reconstruction", "kl", "elbo", "total_correlation.mean", "total_correlation.sampled"]
@@ -31,6 +31,7 @@ PAPER = {  # per cent of variance, in the order of METRICS
         "shapes3d": (61, 53, 59, 78, 49, 35),
     },
 }
+OF_UDR = "UDR compares a run with the other seeds of its setting: its error, by seeds, may be too small."
 BY = {"objective": ["objective"], "objective and strength": ["objective", "strength"]}
 FLOOR = (
     LATENTS * (LATENTS - 1) / (4 * POINTS)
@@ -45,7 +46,7 @@ def tables(table: pd.DataFrame) -> list[Table]:
             _correlations(f"Rank correlation of metrics, {data}", part, METRICS),
             _correlations(f"Rank correlation of newer metrics and metrics, {data}", part, list(NEWER_METRICS)),
             _correlations(
-                f"Rank correlation of unsupervised quantities and metrics, {data}", part, [*UNSUPERVISED, "udr"]
+                f"Rank correlation of unsupervised quantities and metrics, {data}", part, [*UNSUPERVISED, "udr"], OF_UDR
             ),
             _correlations(
                 f"Rank correlation of accuracy downstream and metrics, {data}", part, downstream_columns(table)
@@ -56,7 +57,8 @@ def tables(table: pd.DataFrame) -> list[Table]:
         found.append(_trends(table, which))
     for metric in METRICS:
         spread = analyse.spread(table, metric, ["data", "objective"])
-        found.append(Table(f"Spread of {metric}", list(spread.columns), spread.to_numpy().tolist()))
+        columns = ["data set" if name == "data" else name for name in spread.columns]
+        found.append(Table(f"Spread of {metric}", columns, spread.to_numpy().tolist()))
     return found
 
 
@@ -103,9 +105,13 @@ def luck(table: pd.DataFrame) -> Table:
     for data, part in table.groupby("data"):
         found, error = analyse.jackknife(part, both)
         for place, name in enumerate(names):
-            cells = zip(found.iloc[place], error.iloc[place], strict=True)
+            values = both(part).iloc[place] if place == 0 else found.iloc[place]
+            cells = zip(values, error.iloc[place], strict=True)
             rows.append([data, name, *(told(v, e, percent=True) for v, e in cells)])
-    note = "Overlap of the ranges from 10 to 90 %. Wins: of a run of another strength over one of the best in the mean."
+    note = (
+        "Overlap of the ranges from 10 to 90 %, not corrected for bias, which can lead above 100 %. Wins: of a run of "
+        "another strength over one of the best in the mean."
+    )
     return Table("What the seed decides", ["data set", "", *METRICS], rows, note)
 
 
@@ -120,7 +126,8 @@ def selection(table: pd.DataFrame) -> Table:
     ]
     note = (
         "Mean over data sets and seeds; 50 % is chance. Of reconstruction, KL and total correlation the least is "
-        "liked. UDR compares a run with the other seeds of its setting, so that its seeds are not independent."
+        "liked. One run is chosen for each seed and data set; claim 001-5 tells of one of all seeds. UDR compares a "
+        "run with the other seeds of its setting, so that its seeds are not independent."
     )
     return Table("The run that an unsupervised quantity chooses beats", ["chosen by", *METRICS], rows, note)
 
@@ -134,7 +141,7 @@ def transfers(table: pd.DataFrame) -> Table:
         table, lambda t: pd.DataFrame({"rate": {k: transfer_rate(t, k) for k in TRANSFERS}})
     )
     rows = [
-        [kind, told(rates["rate"][kind], error["rate"][kind], percent=True), f"{theirs:.1%}"]
+        [kind, told(rates["rate"][kind], error["rate"][kind], percent=True), f"{100 * theirs:.1f} %"]
         for kind, theirs in TRANSFERS.items()
     ]
     return Table("How often a transferred choice beats a random one", ["transferred to", "ours", "the study"], rows)
@@ -159,8 +166,10 @@ def _newer(title: str, table: pd.DataFrame, newer: pd.DataFrame, scores: list[st
         settings = part.groupby(["objective", "strength"])
         best = {m: settings.get_group(settings[m].mean().idxmax())[m] for m in scores}
         rows.append([str(data), "the best of the study's settings", *(_mean_over_seeds(best[m]) for m in scores)])
-        for label, group in newer[newer["data"] == data].groupby("label", sort=False):
-            rows.append([str(data), str(label), *(_mean_over_seeds(group[m]) for m in scores)])
+        own = newer[newer["data"] == data]
+        for label in dict.fromkeys(str(point["label"]) for point in since):
+            group = own[own["label"] == label]
+            rows += [[str(data), label, *(_mean_over_seeds(group[m]) for m in scores)]] if len(group) else []
     return Table(title, ["data set", "method", *scores], rows, note)
 
 
@@ -177,7 +186,7 @@ def over_steps(table: pd.DataFrame) -> Table:
             at = part.set_index("steps")[score].reindex(steps)
             rows.append([data, objective, score, *(told(value) for value in at)])
     columns = ["data set", "objective", "score", *(f"{n:,} steps" for n in steps)]
-    return Table("Over the length of training", columns, rows, "A reserved seed.")
+    return Table("Over the length of training", columns, rows, "One reserved seed; beta 8, gamma 40, beta 6.")
 
 
 def told(value: float, error: float = float("nan"), *, percent: bool = False) -> str:
@@ -194,10 +203,10 @@ def _half_width(values: np.ndarray) -> float:
     return float(student.ppf(0.975, n - 1) * np.std(values, ddof=1) / n**0.5) if n > 1 else float("nan")
 
 
-def _correlations(title: str, part: pd.DataFrame, first: list[str]) -> Table:
+def _correlations(title: str, part: pd.DataFrame, first: list[str], note: str = "") -> Table:
     found, error = analyse.jackknife(part, lambda t: analyse.agreement(t, first, METRICS))
     rows = [[name, *("1" if name == m else told(found[m][name], error[m][name]) for m in METRICS)] for name in first]
-    return Table(title, ["", *METRICS], rows)
+    return Table(title, ["", *METRICS], rows, note)
 
 
 def _trends(table: pd.DataFrame, which: str) -> Table:

@@ -13,11 +13,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from experiments.unsupervised import claims as unsupervised
-from experiments.unsupervised.figures import draw
+from experiments.unsupervised.figures import draw, total_correlations
 from experiments.unsupervised.measures import nats
 from experiments.unsupervised.more import capacity_claim, impossibility_claim
 from experiments.unsupervised.study import NEWER_METRICS
 from experiments.unsupervised.tables import METRICS, TRANSFERS, UNSUPERVISED, newer_methods, tables, told, transfer_rate
+from scipy import stats
 from scipy.stats import spearmanr
 
 from unbraid.codes import Block, Codes
@@ -161,7 +162,7 @@ def test_the_position_is_known_before_the_other_factors_or_not() -> None:
     claim = capacity([({"shape": 0.09}, EARLY, later), ({}, {"posX": 0.11, "shape": 1.0}, later)])
     assert (claim.verdict, claim.seeds) == ("unclear", 2)
     assert (claim.low, claim.high) == pytest.approx((np.log(2) - np.log(3), np.log(4)), abs=1e-9)
-    assert claim.ours.endswith("factor: +0.00 at step 100, +0.49 at step 200, +0.00 at step 300")
+    assert "factor: +0.00 at step 100, +0.49 at step 200, +0.00 at step 300 (" in claim.ours
     cases: dict[str, list[Stages]] = {
         "shown": [({}, EARLY, later), ({}, {"posX": 1.0}, {})],
         "not shown": [({"scale": 1.0}, EARLY, EARLY)] * 2,
@@ -190,7 +191,7 @@ def test_tables_have_the_numbers_of_the_study_beside_ours() -> None:
         in found["Variance explained by objective and strength"].note
     )
     rows = found["How often a transferred choice beats a random one"].rows
-    assert [row[2] for row in rows] == ["80.7%", "59.3%", "54.9%"]
+    assert [row[2] for row in rows] == ["80.7 %", "59.3 %", "54.9 %"]
     agreement = {row[0]: row[1:] for row in found["Rank correlation of metrics, dsprites"].rows}
     rho = spearmanr(*(table.loc[table["data"] == "dsprites", m] for m in ("mig", "dci"))).statistic
     assert agreement["mig"][2] == "1" and number(agreement["mig"][3])[0] == pytest.approx(rho, abs=0.03)
@@ -233,18 +234,61 @@ def test_runs_without_any_trend_show_nothing_and_warn_of_nothing() -> None:
 
 def test_newer_methods_stand_beside_the_best_setting() -> None:
     table, names = runs(setting=1.0, noise=1.0), ("beta_vae_score", "mig")
-    newer = table[table["objective"] == "beta_vae"].assign(
-        label="new", **dict.fromkeys([*METRICS, *NEWER_METRICS], 0.5)
-    )
+    new = table[table["objective"] == "beta_vae"].assign(**dict.fromkeys([*METRICS, *NEWER_METRICS], 0.5))
+    newer = pd.concat([new.assign(label=label) for label in ("QLAE", "Ada-GVAE, k known", "Ada-GVAE")])
     rows, by_newer = (found.rows for found in newer_methods(table, newer))
     best = table[table["data"] == "dsprites"].groupby(["objective", "strength"])[list(names)].mean().max()
     assert rows[0][:2] == ["dsprites", "the best of the study's settings"]
     assert rows[0][2].startswith(f"{best['beta_vae_score']:.2f} ± ") and rows[0][4].startswith(f"{best['mig']:.2f} ± ")
-    assert rows[1] == ["dsprites", "new", *["0.50 ± 0.00"] * 6] and len(rows) == 4
+    assert rows[1] == ["dsprites", "Ada-GVAE", *["0.50 ± 0.00"] * 6] and len(rows) == 8
+    assert [row[1] for row in rows[2:4]] == ["Ada-GVAE, k known", "QLAE"]  # in the order of the plan
     best = table[table["data"] == "shapes3d"].groupby(["objective", "strength"])["jemmig"].mean().max()
-    assert by_newer[2][:2] == rows[2][:2] and by_newer[2][2 + NEWER_METRICS.index("jemmig")].startswith(
+    assert by_newer[4][:2] == rows[4][:2] and by_newer[4][2 + NEWER_METRICS.index("jemmig")].startswith(
         f"{best:.2f} ± "
     )
+
+
+def test_what_is_told_of_a_table_is_corrected_for_bias_and_lies_in_its_interval() -> None:
+    values = np.random.default_rng(0).normal(size=6)
+    table = pd.DataFrame({"seed": range(6), "mig": values})
+    number, each = unsupervised.estimate(table, lambda t: float(t["mig"].var(ddof=0)))
+    assert number == pytest.approx(values.var(ddof=1)) == each.mean()  # the jackknife's correction is exact here
+    assert unsupervised.estimate(table[:1], lambda t: float(t["mig"].mean()))[0] == values[0]  # one seed: as it is
+    claim = verdicts(runs(setting=1.0, noise=1.0), "001-4")["001-4"]
+    beaten = float(claim.ours.partition("beats one of the best strength in ")[2].partition(" %")[0]) / 100
+    assert claim.low is not None and claim.high is not None
+    assert claim.decides.startswith("pairs in which the worse strength wins")
+    assert claim.low - 0.005 <= beaten - 0.05 <= claim.high + 0.005
+
+
+def test_lines_of_figure_1_are_means_of_logarithms() -> None:
+    table = pd.DataFrame({"data": "d", "objective": "o", "strength": 1.0, "seed": range(5)})
+    values = np.array([0.001, 0.01, 0.1, 1.0, 10.0])
+    table = table.assign(**{f"total_correlation.{which}": values for which in ("sampled", "mean")})
+    found = total_correlations(table)
+    assert found["mean"].tolist() == pytest.approx([0.1, 0.1])
+    half = stats.t.ppf(0.975, 4) * np.log(values).std(ddof=1) / 5**0.5
+    assert np.log(found["high"] / found["mean"]).tolist() == pytest.approx([half, half])
+    assert (found["low"] > 0).all() and np.log(found["mean"] / found["low"]).tolist() == pytest.approx([half, half])
+
+
+def test_udr_of_runs_without_codes_is_that_of_an_earlier_page(tmp_path: Path) -> None:
+    table = runs(setting=1.0, noise=1.0).drop(columns="udr").assign(setting=lambda t: t["strength"].astype(str))
+    table["run"] = [f"run-{place}" for place in range(len(table))]
+    before, kept = tmp_path / "before.csv", tmp_path / "kept.csv"
+    before.write_text("run,udr\n" + "".join(f"run-{place},0.{place:03}\n" for place in range(10)))
+    found = unsupervised.with_known_udr(table, tmp_path, kept, before)
+    assert found["udr"][:10].tolist() == pytest.approx([place / 1000 for place in range(10)])
+    assert found["udr"][10:].isna().all()
+    assert pd.read_csv(kept)["run"].tolist() == [f"run-{place}" for place in range(10)]
+    assert unsupervised.with_known_udr(table, tmp_path, kept, tmp_path / "none.csv")["udr"].isna().all()
+
+
+def test_shares_of_overlap_are_shares() -> None:
+    """Corrected for bias they would be above 100 % here."""
+    rows = next(t for t in tables(runs(setting=1.0, noise=2.0)) if t.title == "What the seed decides").rows
+    overlap = [cell for row in rows if row[1] == "pairs of objectives that overlap" for cell in row[2:]]
+    assert overlap and all(number(cell)[0] <= 100 for cell in overlap)
 
 
 def test_a_page_so_far_has_the_runs_of_the_plan_and_leaves_out_what_is_not_begun(tmp_path: Path) -> None:

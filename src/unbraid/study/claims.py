@@ -121,7 +121,7 @@ def _page(record: Record, begun: Sequence[str]) -> str:
         lines += ["", f"## {table.title}", "", *_markdown(table.columns, table.rows)]
         lines += ["", table.note] if table.note else []
     for caption, path in record.pictures:
-        lines += ["", f"![{caption}]({path})", "", caption]
+        lines += ["", f"[![{caption}]({path})]({path})", "", caption]  # a tap opens it whole
     return "\n".join(lines) + "\n"
 
 
