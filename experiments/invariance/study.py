@@ -85,7 +85,7 @@ unsupervised = chain(  # strengths with the highest mean MIG in experiments/unsu
     shapes("AnnealedVAE", "annealed_vae", c_max=25.0, gamma=4.0, c_steps=2 * SHAPE_STEPS // 3),
     shapes("FactorVAE", "factor_vae", gamma=40.0, **CRITIC),
     shapes("DIP-VAE-I", "dip_vae", dip_variant="i", lambda_od=20.0),
-    shapes("DIP-VAE-II", "dip_vae", dip_variant="ii", lambda_od=5.0),
+    shapes("DIP-VAE-II", "dip_vae", dip_variant="ii", lambda_od=20.0),
     shapes("beta-TCVAE", "beta_tcvae", beta=6.0),
     shapes("beta-FactorTCVAE", "beta_factor_tcvae", c_steps=2 * SHAPE_STEPS // 3, latents=10, **CRITIC),
 )
