@@ -218,6 +218,12 @@ class _Reader:
             raise UnknownLayer("it has a mean over other than the pixels")
         self._add(node, "mean")
 
+    def _avg_pool2d(self, node: Traced) -> None:
+        """Over the whole image it is a mean."""
+        if tuple(node.args[1]) != tuple(self.values[node.args[0]].shape[2:]) or len(node.args) > 3:
+            raise UnknownLayer("it has an average pool over parts of the image")
+        self._add(node, "mean")
+
     def _as_strided_(self, node: Traced) -> None:
         """The average pool ends with it, and only changes how the memory is described."""
         if self.values[node].shape[1] != math.prod(self.values[node].shape):
