@@ -144,6 +144,8 @@ class _Reader:
             self._add(node, name)
         elif name in PAIRS:
             self._pair(node, PAIRS[name])
+        elif name == "avg_pool2d" and list(node.args[1]) == list(self.values[node.args[0]].shape[2:]):
+            self._add(node, "mean")
         elif step is not None:
             step(node)
         else:
@@ -195,8 +197,10 @@ class _Reader:
     def _native_group_norm(self, node: Traced) -> None:
         _, weight, bias, _, channels, _, groups, eps = node.args
         weight, bias = self._constant(weight), self._constant(bias)
-        weight = torch.ones(channels) if weight is None else weight
-        bias = torch.zeros(channels) if bias is None else bias
+        weight, bias = (
+            torch.ones(channels) if weight is None else weight,
+            torch.zeros(channels) if bias is None else bias,
+        )
         self.places[node] = self.network.add(
             "group_norm", [self._place(node.args[0])], weight=weight, bias=bias, groups=groups, eps=eps
         )
@@ -216,11 +220,6 @@ class _Reader:
         shape = self.values[node.args[0]].shape
         if len(shape) != 4 or sorted(d % 4 for d in node.args[1]) != [2, 3]:
             raise UnknownLayer("it has a mean over other than the pixels")
-        self._add(node, "mean")
-
-    def _avg_pool2d(self, node: Traced) -> None:
-        if list(node.args[1]) != list(self.values[node.args[0]].shape[2:]):
-            raise UnknownLayer("it has an average pool over parts of the image")
         self._add(node, "mean")
 
     def _as_strided_(self, node: Traced) -> None:
