@@ -188,6 +188,15 @@ class _Reader:
     def _convolution(self, node: Traced) -> None:
         _, weight, bias, stride, padding, dilation, is_transposed, _, groups = node.args
         weight, bias = self._constant(weight), self._constant(bias)
+        if groups != 1 or any(d != 1 for d in dilation) or weight.ndim != 4:
+            raise UnknownLayer("it has a convolution with groups, dilation or other than two dimensions")
+        kind = "conv_transpose" if is_transposed else "conv"
+        places = {"stride": list(stride), "padding": list(padding), "kernel": list(weight.shape[2:])}
+        self._add(node, kind, weight=weight, bias=bias, **places)
+
+    def _native_group_norm(self, node: Traced) -> None:
+        _, weight, bias, _, channels, _, groups, eps = node.args
+        weight, bias = self._constant(weight), self._constant(bias)
         weight = torch.ones(channels) if weight is None else weight
         bias = torch.zeros(channels) if bias is None else bias
         self._add(node, "group_norm", weight=weight, bias=bias, groups=groups, eps=eps)
